@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks import peers
 from benchmarks.goals import Goal, Row, at_least, at_most
-from benchmarks.scenes import calls, clock, commands, durable, growth, inside, memory, start
+from benchmarks.scenes import calls, clock, commands, durable, growth, inside, memory, page, start
 
 #: How names of rows about other programs begin.
 PEER: Final = "peer-"
@@ -307,6 +307,15 @@ ROWS: Final[tuple[Row, ...]] = (
         at_most(10),
         commands.health,
         "Processor time of one check, the server's included.",
+    ),
+    Row(
+        "page-frame",
+        "the longest frame of the page, a list of 20,000 messages",
+        "ms",
+        at_most(50),
+        page.frames,
+        "The list scrolls while messages come; it needs a browser, and a machine that does nothing else.",
+        apart=True,
     ),
     *(
         Row(

@@ -163,7 +163,7 @@ PURE_PACKAGES: Final = frozenset({"anyascii", "msgspec", "orjson"})
 #: What one pure module may import beside all that.
 PURE_BUT: Final = {
     # files of the package, which are the same as long as it runs
-    "services.tables": frozenset({"sys", "pathlib.Path"}),
+    "services.tables": frozenset({"pkgutil.get_data"}),
     # methods of classes are made once, on whichever thread needs them first
     # zones come from the tzdata package, the same on every machine
     "services.windows": frozenset({"pkgutil.get_data"}),

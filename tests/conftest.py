@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
+import pkgutil
 import signal
+import ssl
 import sys
 import threading
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import sendbox
 from tests import answers
 from tests.tiers import DEEP, LONG, examples, unmeasured_files
 
 #: True where coverage is measured.
 _MEASURING: Final = sys.gettrace() is not None
 _UNMEASURED: Final = unmeasured_files()
+
+
+def _remember_authorities() -> None:
+    """Reads each file of authorities once: a client of httpx reads one when it is made, and most tests make one."""
+    make = ssl.create_default_context
+    remembered = cache(lambda cafile: make(cafile=cafile))
+
+    def create_default_context(*arguments: Any, **options: Any) -> ssl.SSLContext:
+        alone = not arguments and options.keys() == {"cafile"}
+        return remembered(options["cafile"]) if alone else make(*arguments, **options)
+
+    ssl.create_default_context = create_default_context
+
 
 # No deadline: how long an example takes says something about the machine, not about the code.
 settings.register_profile("here", deadline=None, max_examples=examples(20, 1_000))
@@ -35,6 +53,7 @@ settings.register_profile(
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 answers.watch()
+_remember_authorities()
 # A shell has what it starts in the background ignore Ctrl-C, and every program that a test starts would ignore it too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -83,18 +102,27 @@ def _unmeasured(item: pytest.Item) -> bool:
 def pytest_collection() -> Generator[None, object, object]:
     """Collects without the garbage collector, and then keeps it from modules and tests, which all stay to the end.
 
-    All workers collect the same, so a tracer follows the first one.
+    No tracer follows it: of what runs then, imports are measured, in the first worker.
     """
     gc.disable()
     try:
-        if not _MEASURING or os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+        if not _MEASURING:
             return (yield)
+        if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+            _import_product()
         with _untraced():
             return (yield)
     finally:
         gc.freeze()
         gc.set_threshold(10_000, 20, 100)
         gc.enable()
+
+
+def _import_product() -> None:
+    """Imports each module of Sendbox but the one that is a program."""
+    for module in pkgutil.walk_packages(sendbox.__path__, "sendbox."):
+        if not module.name.endswith(".__main__"):
+            importlib.import_module(module.name)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

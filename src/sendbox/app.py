@@ -7,7 +7,7 @@ from typing import Final
 from sendbox import data
 from sendbox.control import checkpoints, coverage, pending, records, refused, scenarios, time, worlds
 from sendbox.control.access import access
-from sendbox.control.exchanges import deliveries, requests
+from sendbox.control.exchanges import deliveries, holds, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
@@ -50,6 +50,7 @@ SERVED: Final = Served(
         report,
         requests,
         deliveries,
+        holds,
         export,
         partner,
         pending,

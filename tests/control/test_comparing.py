@@ -133,13 +133,19 @@ async def test_what_happened_in_both_stands_in_one_row() -> None:
         found = await compared(box, 12)
         rows = [(row["here"], row["there"]) for row in found["rows"]]
         pairs = [(here, there) for here, there in rows if here and there]
-        assert all(here["words"] == there["words"] for here, there in pairs)
+        assert all(here["kind"] == there["kind"] for here, there in pairs)
+        assert {(here["only"], there["only"]) for here, there in pairs if here["kind"] != "try"} == {(False, False)}
         alone = [here or there for here, there in rows if not (here and there)]
         assert alone
         assert sum("420777000102" in json.dumps(entry) for entry in alone) > 1
         assert not any("420777000103" in json.dumps(entry) for entry in alone)
         places = [here is None or there is None for here, there in rows]
         assert False in places[places.index(True) :], "nothing follows the gap"
+        for around in range(1, 6):
+            near = (await compared(box, around))["rows"]
+            for row in (near[0], near[-1]):
+                entries = [entry for entry in row.values() if entry]
+                assert len(entries) == 2 or entries[0]["only"], "its counterpart lies outside"
 
 
 @pytest.mark.unmeasured

@@ -13,11 +13,12 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.control import routes
+from sendbox.control.reading import CLEARED, clear_in_slices
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.language import LANGUAGE
 from sendbox.runtime.bounds import MAX_WAITING_BUILDS
-from sendbox.runtime.slot import CHECKPOINTS
+from sendbox.runtime.slot import CHECKPOINTS, Slice
 from sendbox.scenario.language import Language
 from sendbox.scenario.model import MAX_PROBLEM_LINES, PROBLEMS, SIZE
 from sendbox.server.origin import key_field, read_body
@@ -325,3 +326,20 @@ async def test_what_has_too_many_parameters_is_parsed_nowhere(
         assert answer.status == 400
         assert (await box.get(f"{WORLD}/coverage")).status == 200
         assert max(parsed, default=0) == 0
+
+
+async def test_what_is_large_is_freed_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To free all of a large collection at once would hold the loop: it has its turn after each part."""
+    monkeypatch.setattr(Slice, "over", True)
+    parts = 3
+    items, names = list(range(parts * CLEARED)), dict.fromkeys(range(parts * CLEARED))
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while items or names:
+            turns += 1
+            await asyncio.sleep(0)
+
+    await asyncio.gather(clear_in_slices(items, names), count())
+    assert turns >= 2 * parts - 1

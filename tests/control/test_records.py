@@ -248,18 +248,18 @@ async def test_deliveries_show_target_events_and_tries() -> None:
 
 
 async def test_a_delivery_is_replayed() -> None:
-    """Once more with the same bytes and the same id, at the next move of the clock."""
+    """Once more with the same bytes and the same id, at once."""
     async with boxed() as box, receiving(answering(200)) as receiver:
         await box.send("420777000105", callback=receiver.url)
         await box.advance()
         path = f"{WORLD}/deliveries/{receiver.headers[0]['x-request-id']}"
-        assert (await box.post(f"{path}/replay")).json["state"] == "waiting"
+        assert (await box.post(f"{path}/replay")).json["state"] == "sending"
         answer = await box.post(f"{path}/replay")
         assert (answer.status, answer.json) == (
             409,
             {
                 "error": "wrong_state",
-                "message": 'a delivery in the state "waiting" cannot be replayed; wait until it ended',
+                "message": 'a delivery in the state "sending" cannot be replayed; wait until it ended',
             },
         )
         await box.advance("0s")
@@ -268,7 +268,7 @@ async def test_a_delivery_is_replayed() -> None:
 
 
 async def test_a_delivery_is_held_and_released() -> None:
-    """Held, it is not tried again however late it gets; released, it is tried at the next move."""
+    """Held, it is not tried again however late it gets; released, it is tried at once."""
     async with boxed() as box, receiving(answering(500, 200)) as receiver:
         await box.open()
         await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
@@ -278,7 +278,7 @@ async def test_a_delivery_is_held_and_released() -> None:
         assert (await box.post(f"{path}/hold")).json["state"] == "held"
         await box.advance("1h")
         assert len(receiver.calls) == 1
-        assert (await box.post(f"{path}/release")).json["state"] == "waiting"
+        assert (await box.post(f"{path}/release")).json["state"] == "sending"
         await box.advance("0s")
         (shown,) = (await box.get(f"{WORLD}/deliveries?state=delivered")).json["deliveries"]
         assert [(each["at"], each["status"]) for each in shown["tries"]] == [

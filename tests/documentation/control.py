@@ -25,8 +25,8 @@ from tests.documentation.markdown import code, table
 OPERATIONS: Final = (*SERVED.operations, *STREAMED)
 #: The pages in the order in which they are read, and in which their examples run: one for each tag.
 _PAGES: Final = (
-    "worlds account checkpoints scenarios time playing messaging verify partner records requests deliveries pending "
-    "export report stream compare coverage leaning exploring refused access"
+    "worlds account checkpoints scenarios time playing messaging verify partner records requests deliveries holds "
+    "pending export report stream compare coverage leaning exploring refused access"
 ).split()
 TAGS: Final = tuple(sorted({row.tag for row in OPERATIONS}, key=_PAGES.index))
 

@@ -11,7 +11,7 @@ from tests.durable.load import WORLDS, Load, Server, check_messages, check_webho
 from tests.receivers import Events, receiving
 from tests.tiers import DEEP, LONG
 
-KILLS = 500 if DEEP else 20
+KILLS = 500 if DEEP else 8
 #: Kills after which other worlds are loaded.
 TURN = 20
 

@@ -216,3 +216,11 @@ def test_how_a_time_in_then_is_missed() -> None:
     (view,) = verdict(play(LATER).world, load({"sendbox": 1, "expect": [entry]}).expect)["expectations"]
     assert 'no sends with tag "alert" within 6m not before 5m' in view["why"]
     assert "came 4m after it, wanted not before 5m" in [near["why_not"] for near in view["nearest"]]
+
+
+def test_the_things_of_a_row_are_forgotten_with_pauses() -> None:
+    """To free all things of a long row at once would hold the loop that judges."""
+    row = Row()
+    row.things = things(played("a message to several", ("1s", PHONE)), "messages") * 500
+    assert len([*row.clear()]) > 1
+    assert not row.things

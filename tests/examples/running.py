@@ -27,6 +27,8 @@ from tests.tiers import DEEP
 DOCUMENTED: Final = f"http://127.0.0.1:{PORT}"
 #: Seconds within which anything here must have ended; reached only when something is broken.
 LIMIT: Final = 150
+#: Languages whose compiler takes longer than the tests of all others: a deep run tests them.
+COMPILED: Final = ("java", "go")
 
 
 class Folder:

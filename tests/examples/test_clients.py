@@ -12,7 +12,7 @@ import pytest
 
 from tests.documentation.code import CLIENTS
 from tests.documentation.markdown import ROOT, blocks
-from tests.examples.running import LIMIT, need
+from tests.examples.running import COMPILED, LIMIT, need
 from tests.house import House, housed
 
 PAGE: Final = blocks(ROOT / "docs" / "clients.md")
@@ -33,7 +33,10 @@ def house() -> Iterator[House]:
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["http", "tls"])
-@pytest.mark.parametrize("language", CLIENTS)
+@pytest.mark.parametrize(
+    "language",
+    [pytest.param(language, marks=[pytest.mark.deep] if language in COMPILED else []) for language in CLIENTS],
+)
 def test_a_client_prints_what_the_page_shows(house: House, tmp_path: Path, language: str, secure: bool) -> None:
     """It ends well, leaves no world behind, and its lines are those of the page."""
     program, line, trust = RUNS[language]

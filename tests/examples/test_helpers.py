@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.documentation.markdown import ROOT, blocks
-from tests.examples.running import LIMIT, need
+from tests.examples.running import COMPILED, LIMIT, need
 from tests.house import House, housed
 from tests.tiers import DEEP, LONG
 
@@ -131,8 +131,7 @@ def project(house: House, tmp_path: Path, request: pytest.FixtureRequest) -> Pro
     return Project(HELPERS[request.param], tmp_path, house.origin)
 
 
-#: The compiler of Java alone takes as long as the tests of the others.
-ORDINARY: Final = [pytest.param(name, marks=[pytest.mark.deep] if name == "java" else []) for name in HELPERS]
+ORDINARY: Final = [pytest.param(name, marks=[pytest.mark.deep] if name in COMPILED else []) for name in HELPERS]
 
 
 @pytest.mark.parametrize("project", ORDINARY, indirect=True)
@@ -146,11 +145,8 @@ def test_a_correct_client_passes(house: House, project: Project) -> None:
     assert house.control("GET", "/explorations")["explorations"] == []
 
 
-@pytest.mark.parametrize(
-    ("project", "name"),
-    [pytest.param(name, name, marks=[pytest.mark.deep] if name == "java" else []) for name in ("java", "go")],
-    indirect=["project"],
-)
+@pytest.mark.deep
+@pytest.mark.parametrize(("project", "name"), [(name, name) for name in COMPILED], indirect=["project"])
 def test_the_example_of_the_page_runs(house: House, project: Project, name: str) -> None:
     """Without packages; no world is left."""
     before = house.control("GET", "/worlds")["worlds"]

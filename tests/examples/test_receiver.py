@@ -13,7 +13,7 @@ import pytest
 
 from sendbox.fixture import Sandbox
 from tests.documentation.markdown import ROOT, blocks
-from tests.examples.running import LIMIT, need
+from tests.examples.running import COMPILED, LIMIT, need
 
 SECRET: Final = "a secret of this test"
 #: The file of a program by its language, and what runs it.
@@ -25,8 +25,7 @@ PROGRAMS: Final = {
     "java": ("Check.java", ["java", "Check.java"]),
     "sh": ("check.sh", ["sh", "check.sh"]),
 }
-#: What takes long to compile is run in deep.
-CASES: Final = [pytest.param(name, marks=[pytest.mark.deep] * (name in ("go", "java"))) for name in PROGRAMS]
+CASES: Final = [pytest.param(name, marks=[pytest.mark.deep] * (name in COMPILED)) for name in PROGRAMS]
 
 
 @pytest.mark.sendbox(scenario={"sendbox": 1, "account": {"default_callback_secret": SECRET}})

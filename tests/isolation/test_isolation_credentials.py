@@ -337,7 +337,7 @@ def where(route: Route) -> str:
     return f"form-{route.method}" if route.auth == "form" else route.auth
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("route", KEYED, ids=named)
 async def test_s5_a_good_key_is_let_in(route: Route) -> None:
     """The calls of these tests are legal, so that what refuses them is the credential alone."""
@@ -363,7 +363,7 @@ async def test_s5_a_key_that_opens_nothing(interface: str) -> None:
                 await refused_without_trace(box, before, answer, expected, of=of)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("route", KEYED, ids=named)
 async def test_s5_2_a_good_key_in_the_wrong_place(route: Route) -> None:
     """§5.1, §5.2: the key counts only where the row takes it; elsewhere it is as if there were none."""
@@ -404,7 +404,7 @@ def tokens(ours: Names) -> dict[str, str]:
     }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("route", KEYED, ids=named)
 async def test_s5_3_a_token_that_does_not_let_in(route: Route) -> None:
     """§5.3: a signup's token opens numbers, templates and statistics, for an hour; nothing else opens anything.

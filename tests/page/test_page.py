@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from html import unescape
 from typing import Any
 
@@ -16,7 +17,8 @@ import pytest
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.page import lines
-from sendbox.page.answers import FOLDER, TYPES, assets
+from sendbox.page.answers import FIRST_VIEWS, FOLDER, TYPES, assets
+from sendbox.page.bundle import bundle, imports
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load
@@ -24,6 +26,8 @@ from tests.scenarios import load
 KEY = "test-page"
 #: The longest module of the page.
 LONGEST = 200
+#: The most bytes of script and style together, as they are sent.
+MOST_BYTES = 60_000
 
 
 @dataclass
@@ -112,12 +116,15 @@ async def test_only_files_of_the_page_may_run() -> None:
 async def test_files_are_kept_by_browsers_while_they_stay_the_same() -> None:
     """Each file is served under the stamp of all files, for ever; under another stamp it is served, and not kept."""
     async with serving() as box:
-        for path, (content, kind) in assets().files.items():
-            answer = await box.client.get(f"/_sandbox/page/{assets().stamp}/{path}")
-            assert answer.content == content
-            assert answer.headers["content-type"].startswith(kind)
-            assert "immutable" in answer.headers["cache-control"]
-        old = await box.client.get("/_sandbox/page/0/js/app.js")
+        for path, file in assets().files.items():
+            for coding in ("gzip", "identity"):
+                headers = {"accept-encoding": coding}
+                answer = await box.client.get(f"/_sandbox/page/{assets().stamp}/{path}", headers=headers)
+                assert answer.content == file.content
+                assert answer.headers.get("content-encoding", "identity") == coding
+                assert answer.headers["content-type"].startswith(file.kind)
+                assert "immutable" in answer.headers["cache-control"]
+        old = await box.client.get("/_sandbox/page/0/js/page.js")
         assert (old.status_code, old.headers["cache-control"]) == (200, "no-store")
         for path in ("js/none.js", "../routes.py", "js", ""):
             missing = await box.client.get(f"/_sandbox/page/{assets().stamp}/{path}")
@@ -148,6 +155,58 @@ async def test_a17_an_expired_link_has_a_page_for_browsers(accept: str, kind: st
             answer = await box.client.get(address, headers={"accept": accept})
             assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (status, kind)
             assert words in answer.text
+
+
+@pytest.mark.asyncio
+async def test_the_page_loads_one_script_and_one_style() -> None:
+    """They are few bytes, so that the first rows are there soon on a slow connection; the rest comes later."""
+    async with serving() as box:
+        shell = await box.page("")
+    loaded = re.findall(r'<(?:script|link rel="stylesheet")[^>]*/page/[0-9a-f]+/([^"]+)"', shell)
+    assert sorted(loaded) == ["css/page.css", "js/page.js"]
+    files = assets().files
+    assert sum(len(files[path].compressed) for path in loaded) < MOST_BYTES
+    script, rest, style = (files[path].content.decode() for path in ("js/page.js", "js/rest.js", "css/page.css"))
+    paths = [path.relative_to(FOLDER).as_posix() for path in sorted(FOLDER.rglob("*.js"))]
+    assert {path: (script + rest).count(f'"{path}"() {{') for path in paths} == {
+        path: int(path != "js/worker.js") for path in paths
+    }
+    assert all(f'"{path}"() {{' in script for path in FIRST_VIEWS)
+    for path in FOLDER.rglob("*.css"):
+        assert path.name == "hosted.css" or path.read_text() in style
+
+
+def test_no_modules_use_each_other_in_a_circle() -> None:
+    """Such modules could not be bundled."""
+    paths = sorted(FOLDER.rglob("*.js"))
+    modules = {path.relative_to(FOLDER).as_posix(): path.read_text() for path in paths}
+    needs = {path: imports(path, text) for path, text in modules.items()}
+    assert set(TopologicalSorter(needs).static_order()) == set(modules)
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        ('import { a, b as c } from "./x.js";\n', 'const { a, b: c } = use("js/x.js");\nreturn {  };'),
+        ('import * as x from "../x.js";\n', 'const x = use("x.js");\nreturn {  };'),
+        ('import "./x.js";\n', 'use("js/x.js");\nreturn {  };'),
+        ('export { a, b } from "./x.js";\n', 'const { a, b } = use("js/x.js");\nreturn { a, b };'),
+        ("export async function a() {}\nexport class B {}\n", "async function a() {}\nclass B {}\nreturn { a, B };"),
+        (
+            "export const { a: b } = c;\nexport const [d] = e;\n",
+            "const { a: b } = c;\nconst [d] = e;\nreturn { b, d };",
+        ),
+        ("/** About. */\n\n  // why\n  export const { a } = b;\n", "const { a } = b;\nreturn { a };"),
+        ("await import(`./views/${tag}.js`);\n", "await useLater(`js/views/${tag}.js`);\nreturn {  };"),
+        ("import(`./views/a.js`);\n", "useLater(`js/views/a.js`);\nreturn {  };"),
+    ],
+)
+def test_a_module_becomes_a_function(module: str, function: str) -> None:
+    """Each form of import and export that the page has, without what no browser needs."""
+    modules = {"js/a.js": module, "js/x.js": "", "x.js": ""}
+    script = bundle(modules, "js/a.js", (), ("page.js", "rest.js")).first
+    (text,) = re.findall(r'"js/a.js"\(\) \{\n(.*?)\n\}(?:\n\};|,)', script, re.DOTALL)
+    assert text.strip() == function
 
 
 def test_modules_are_short_and_bring_nothing() -> None:

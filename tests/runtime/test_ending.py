@@ -439,4 +439,4 @@ async def test_a_list_says_since_when_worlds_are_idle() -> None:
         ]
         await box.get("/_sandbox/worlds/test-a")
         (used,) = (await box.get("/_sandbox/worlds?prefix=test-a")).json["worlds"]
-        assert used["idle_since"] > b["idle_since"]
+        assert used["idle_since"] > a["idle_since"]

@@ -51,7 +51,7 @@ async def test_drop_loses_a_batch_for_good() -> None:
         (entry,) = (await box.get(f"{WORLD}/journal?kind=webhook_fault")).json["entries"]
         assert (entry["rule"], entry["fault"], entry["delivery"]) == ("lost", "drop", lost["id"])
         assert (KEY, '420777000101: sent: drop, by the rule "lost" of webhooks') in box.log
-        assert (await box.post(f"{WORLD}/deliveries/{lost['id']}/replay")).json["state"] == "waiting"
+        assert (await box.post(f"{WORLD}/deliveries/{lost['id']}/replay")).json["state"] == "sending"
         await box.advance("0s")
         assert results(receiver.calls)[-1] == ["sent"]
 

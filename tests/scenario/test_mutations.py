@@ -31,7 +31,7 @@ def first() -> dict[str, Mutation]:
     return firsts
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("name", library.names())
 def test_a_wrong_word_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever word of a scenario is wrong: check says so, on the line of the word."""

@@ -147,6 +147,7 @@ def test_many_scenarios_in_one(count: int) -> None:
     assert meaning(load(text)) == meaning(replace(before, name="scenario"))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", library.names())
 def test_scenarios_of_the_library_alone(name: str) -> None:
     """Each of them means the same without the one that it extends, and draws no doubt that it did not draw before."""

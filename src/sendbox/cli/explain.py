@@ -21,7 +21,7 @@ from sendbox.assembly import make_app
 from sendbox.cli.files import load
 from sendbox.cli.options import converter, format_option
 from sendbox.cli.outcome import NO, USAGE, Failure, format_json, json_of
-from sendbox.contract.validators import Contract
+from sendbox.contract.validators import contract_of
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import instant, iso, moment, show
 from sendbox.engine.journal import CODE
@@ -172,7 +172,7 @@ async def _run(
     async def content(_call: object) -> Outcome:
         return Outcome(200, None)
 
-    app = make_app(Settings(public_url="http://sandbox"), blueprint, Contract(), SERVED)
+    app = make_app(Settings(public_url="http://sandbox"), blueprint, contract_of(), SERVED)
     runtime = app.runtime
     try:
         hosted = runtime.open(WORLD, mode="manual")

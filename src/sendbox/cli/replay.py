@@ -27,7 +27,7 @@ from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, format_json, o
 from sendbox.comparing import recording, report
 from sendbox.comparing.agreement import agree, scenario_text
 from sendbox.comparing.comparison import comparison
-from sendbox.contract.validators import Contract
+from sendbox.contract.validators import contract_of
 from sendbox.control.export import record
 from sendbox.control.replaying import Diverged, Replay
 from sendbox.control.replicas.leaning import lines as told
@@ -87,7 +87,7 @@ async def replayed_world(
     """The replay of a record in this process, with its control; and why it ended early, None = it did not."""
     opening = recorded.commands[0][1]
     assert isinstance(opening, Open)
-    app = make_app(Settings(mode="manual"), opening.blueprint, Contract(*served.schemas), served)
+    app = make_app(Settings(mode="manual"), opening.blueprint, contract_of(*served.schemas), served)
     try:
         replayed = Replay(app.control, recorded.commands, recorded.ends)
         stopped = None

@@ -11,7 +11,7 @@ from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.comparing.differences import STATUS, Difference, StatusAndBody, compare
 from sendbox.comparing.running import CallOutcome, Run
-from sendbox.contract.validators import Contract
+from sendbox.contract.validators import Contract, contract_of
 from sendbox.control.catalog import catalog
 from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
 from sendbox.playing.player import ORIGIN
@@ -89,7 +89,7 @@ class Trial(NamedTuple):
 @asynccontextmanager
 async def open_session(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: bool) -> AsyncIterator[Session]:
     """The session of some calls; it ends with the block."""
-    contract = Contract(*SERVED.schemas)
+    contract = contract_of(*SERVED.schemas)
     app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, contract, SERVED)
     try:
         yield Session(app, contract, calls, values=values)

@@ -138,6 +138,12 @@ class Contract:
         return checker
 
 
+@cache
+def contract_of(*folders: Path) -> Contract:
+    """The contract in some folders, read once in a process: for what opens one world after another."""
+    return Contract(*folders)
+
+
 def preload() -> None:
     """Imports the modules that explain a refusal (60 ms), before the first refusal: call it off the event loop."""
     import_module("difflib")

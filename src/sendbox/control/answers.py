@@ -10,13 +10,17 @@ from sendbox.engine.timeline import Mode
 
 
 class Clock(Answer):
-    """The clock of a world: `rate` in seconds of the world a real second, `pending` steps, the next of them due."""
+    """The clock of a world: `rate` in seconds of the world a real second, `pending` steps, the next of them due.
+
+    `webhooks` are under way, or leave without a step as soon as the clock moves; it is left out where there are none.
+    """
 
     now: Instant
     mode: Mode
     rate: float
     next_due: Instant | None
     pending: int
+    webhooks: int | None = None
 
 
 class Warned(Answer):

@@ -51,7 +51,7 @@ def convert(value: object, kind: object) -> Any:
         try:
             converted = msgspec.convert(reading, kind, dec_hook=_decoded)
         except msgspec.ValidationError as error:
-            problems.append(error)
+            problems.append(error.with_traceback(None))  # else it holds this frame, and all those that called it
         else:
             words = _words(kind)
             if words and converted is not None and converted not in words:

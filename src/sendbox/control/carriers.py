@@ -149,8 +149,10 @@ class Client(ControlClient):
 
         self.origin = origin.rstrip("/")
         self.served = served
-        # an advance lasts as long as its receivers take, so there is a limit for connecting only
-        self._http = http or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
+        # an advance lasts as long as its receivers take, so there is a limit for connecting only; without TLS the
+        # authorities of the machine are not read, which takes longer than a call
+        limit = httpx.Timeout(None, connect=10.0)
+        self._http = http or httpx.Client(verify=self.origin.startswith("https:"), timeout=limit)
         self.instances = Instances()
         self._authorization = authorization(token)
         self._pool: ThreadPoolExecutor | None = None

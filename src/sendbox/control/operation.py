@@ -458,6 +458,7 @@ class Control:
         await hosted.wait_until_idle()
         not_closed(hosted, reads=False)
         answer = act(call, row, values)
+        self.runtime.dispatcher.launch_begun(hosted)
         self.runtime.note_change(hosted)
         return answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-from functools import partial
+from heapq import merge
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 V = TypeVar("V")
+#: So many items are freed between two looks at the clock.
+CLEARED: Final = 64
+#: So many items are sorted between two pauses; then these runs are merged.
+_RUN: Final = 2_000
 #: How the items of a list may be shown.
 FORMS: Final = ("plain", "short")
 FORM: Final = enum(FORMS)
@@ -54,6 +58,17 @@ async def map_in_slices(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
         views.append(view(item))
         await work.pause()
     return views
+
+
+async def clear_in_slices(*collections: dict[Any, Any] | list[Any]) -> None:
+    """Empties large collections: to free many items at once holds the loop."""
+    work = Slice()
+    for collection in collections:
+        take = collection.popitem if isinstance(collection, dict) else collection.pop
+        while collection:
+            for _ in range(min(len(collection), CLEARED)):
+                take()
+            await work.pause()
 
 
 async def newest(items: Sequence[T], fits: Callable[[T], bool], last: int | None) -> list[T]:
@@ -113,14 +128,15 @@ async def sorted_page(
     The cursor is the number of items on the pages before.
     """
     fitting = await newest(items, fits, None)
-    keys = await map_in_slices(fitting, key)
-    rank = partial(sorted, range(len(fitting)), key=keys.__getitem__, reverse=order == "newest")
-    places = await asyncio.get_running_loop().run_in_executor(None, rank)
+    rank = (await map_in_slices(fitting, key)).__getitem__
+    falls, places = order == "newest", range(len(fitting))
+    parts = (places[start : start + _RUN] for start in places[::_RUN])
+    runs = await map_in_slices(parts, lambda part: sorted(part, key=rank, reverse=falls))
     first = cursor or 0
-    if limit is None:
-        return Page([fitting[place] for place in places[first:]])
-    end = first + limit
-    return Page([fitting[place] for place in places[first:end]], str(end) if end < len(places) else None)
+    end = None if limit is None else first + limit
+    ranked = await select(merge(*runs, key=rank, reverse=falls), lambda _: True, end)
+    page = [fitting[place] for place in ranked[first:]]
+    return Page(page) if end is None else Page(page, str(end) if end < len(fitting) else None)
 
 
 async def count(items: Sequence[T], fits: Callable[[T], bool], *, filtered: bool) -> int:

@@ -17,7 +17,7 @@ import orjson
 from sendbox.control.answers import CanonicalEntry, Proof
 from sendbox.control.arguments import After, Last, Limit, Wait, described
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
-from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
+from sendbox.control.reading import clear_in_slices, map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import Answer, Instant, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
@@ -386,7 +386,7 @@ async def events(call: Call) -> Events:
         if keys := waiting.get(event):
             order[keys.pop(0)] = len(order)
         await work.pause()
-    return Events(
+    answer = Events(
         events=await map_in_slices(
             order, lambda key: SentEvent(event=orjson.loads(key[1]), targets=list(targets[key]))
         ),
@@ -398,6 +398,8 @@ async def events(call: Call) -> Events:
         ),
         country=account_of(world).country,
     )
+    await clear_in_slices(carried, waiting, targets, order)
+    return answer
 
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)

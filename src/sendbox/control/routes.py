@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import cache, partial
@@ -43,6 +44,10 @@ READ_TIMEOUT = 30.0
 DENIALS: Final = (401, 403)
 #: Headers of answers, by their status.
 HEADERS: Final = {401: {"www-authenticate": 'Bearer realm="sendbox"'}, 429: {"retry-after": "1"}}
+#: The bytes of answers that are compressed, and how much: more than that would hold the loop.
+SHORTEST_COMPRESSED: Final = 1_000
+LONGEST_COMPRESSED: Final = 200_000
+COMPRESSION: Final = 4
 #: The number of items of a list that are encoded before other tasks of the loop run.
 ITEMS_PER_TURN = 50
 
@@ -202,7 +207,22 @@ async def _perform(row: Operation, request: Request) -> Response:
     if isinstance(value, Events):
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
-    return json_answer(value, 201 if isinstance(value, Created) else row.status, encode)
+    return compressed(request, json_answer(value, 201 if isinstance(value, Created) else row.status, encode))
+
+
+def compressed(request: Request, answer: Response) -> Response:
+    """An answer of some length as gzip, if a browser asks, which may be far away; programs get it as it is."""
+    if (
+        isinstance(answer, Streamed)
+        or not SHORTEST_COMPRESSED <= len(answer.body) <= LONGEST_COMPRESSED
+        or "sec-fetch-site" not in request.headers
+        or "gzip" not in request.headers.get("accept-encoding", "")
+    ):
+        return answer
+    answer.body = gzip.compress(answer.body, COMPRESSION, mtime=0)
+    answer.headers.update({"content-length": str(len(answer.body)), "content-encoding": "gzip"})
+    answer.headers.add_vary_header("accept-encoding")
+    return answer
 
 
 async def _run_while_connected(coroutine: Awaitable[T], receive: Receive) -> T:

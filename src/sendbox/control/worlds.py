@@ -113,13 +113,14 @@ def _ways_to(call: Call, world_id: str, *, pulling: bool) -> JsonObject:
 def clock_view(hosted: HostedWorld) -> Clock:
     """A world's clock."""
     world, clock = hosted.world, hosted.world.clock
-    return _clock(world.now, clock.mode, clock.rate, world.timeline.next_due(), world.timeline.scheduled)
+    timeline, leaving = world.timeline, world.outlets.leaving or None
+    return _clock(world.now, clock.mode, clock.rate, timeline.next_due(), timeline.scheduled, leaving)
 
 
-def _clock(now: int, mode: Mode, rate: int, due: int | None, pending: int) -> Clock:
+def _clock(now: int, mode: Mode, rate: int, due: int | None, pending: int, webhooks: int | None = None) -> Clock:
     """A clock as it is shown; its `rate` is in thousandths."""
     next_due = None if due is None else moment(due)
-    return Clock(now=moment(now), mode=mode, rate=rate / 1000, next_due=next_due, pending=pending)
+    return Clock(now=moment(now), mode=mode, rate=rate / 1000, next_due=next_due, pending=pending, webhooks=webhooks)
 
 
 async def read_scenario(control: Control, source: Any) -> Blueprint:

@@ -1,7 +1,8 @@
 """Pages as answers: the files of the page, its templates, the headers, and the report of a world as a document.
 
 Files are scripts, styles and icons. All of them are in the package; nothing comes from another host. Their address has
-a stamp of their content, so a browser keeps them for as long as they do not change.
+a stamp of their content, so a browser keeps them for as long as they do not change. The modules of the
+page are served as one script for its first rows, and one for the rest, its styles as one file; all compressed.
 
 Templates are what is rendered here and not in the browser. Everything that comes from a client is escaped. The report
 needs no further file: its style stands in it, and it has no scripts.
@@ -12,12 +13,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import functools
+import gzip
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.responses import HTMLResponse, Response
+
+from sendbox.page.bundle import bundle
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,32 +31,62 @@ FOLDER: Final = Path(__file__).parent / "static"
 #: What a file is, by its ending; others are not served.
 TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 #: The styles, in the order in which they apply; those of the views follow by name.
-STYLES: Final = ("look.css", "frame.css")
+STYLES: Final = ("css/look.css", "css/frame.css")
+#: Styles of other pages, and the script of the worker, which are files of their own.
+HOSTED_STYLES: Final = ("css/look.css", "css/hosted.css")
+WORKER: Final = "js/worker.js"
+ICON: Final = "icon.svg"
+#: The module with which the page begins.
+FIRST: Final = "js/app.js"
+#: The views that a page begins with: what they need is in its first script.
+FIRST_VIEWS: Final = tuple(f"js/views/{name}.js" for name in ("worlds", "phones", "messages", "webhooks", "requests"))
+#: The script of the page, the rest of it that comes later, and its style.
+SCRIPT: Final = "js/page.js"
+REST: Final = "js/rest.js"
+STYLE_SHEET: Final = "css/page.css"
+
+
+class File(NamedTuple):
+    """A file: its content, also compressed, and its type."""
+
+    content: bytes
+    compressed: bytes
+    kind: str
 
 
 class Assets(NamedTuple):
-    """The files by path, each with its type, and the stamp of all."""
+    """The files by path, and the stamp of all."""
 
-    files: dict[str, tuple[bytes, str]]
+    files: dict[str, File]
     stamp: str
-
-    @property
-    def styles(self) -> list[str]:
-        """The styles of the page."""
-        names = sorted(path for path in self.files if path.startswith("css/"))
-        first = [f"css/{name}" for name in STYLES]
-        return [*first, *(name for name in names if name not in first and name != "css/hosted.css")]
 
 
 @functools.cache
 def assets() -> Assets:
-    """All files. They are read once, which takes too long for the event loop."""
-    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in TYPES)
-    files = {path.relative_to(FOLDER).as_posix(): (path.read_bytes(), TYPES[path.suffix]) for path in paths}
+    """All files that are served. They are made once, which takes too long for the event loop."""
+    sources = {
+        path.relative_to(FOLDER).as_posix(): path.read_text("utf-8")
+        for path in sorted(FOLDER.rglob("*"))
+        if path.suffix in TYPES
+    }
+    modules = {path: text for path, text in sources.items() if path.endswith(".js") and path != WORKER}
+    styles = [path for path in sources if path.endswith(".css") and path not in (*STYLES, *HOSTED_STYLES)]
+    scripts = bundle(modules, FIRST, FIRST_VIEWS, (Path(SCRIPT).name, Path(REST).name))
+    texts = {
+        **{path: sources[path] for path in (ICON, WORKER, *HOSTED_STYLES)},
+        SCRIPT: scripts.first,
+        REST: scripts.rest,
+        STYLE_SHEET: "".join(sources[path] for path in (*STYLES, *styles)),
+    }
+    files = {path: _file(path, text.encode()) for path, text in texts.items()}
     digest = hashlib.sha256()
-    for name, (content, _) in files.items():
-        digest.update(f"{name} {len(content)}\n".encode() + content)
+    for path, file in files.items():
+        digest.update(f"{path} {len(file.content)}\n".encode() + file.content)
     return Assets(files, digest.hexdigest()[:12])
+
+
+def _file(path: str, content: bytes) -> File:
+    return File(content, gzip.compress(content, mtime=0), TYPES[Path(path).suffix])
 
 
 # --- templates
@@ -98,7 +132,7 @@ STYLE: Final = Path(__file__).parent / "templates" / "report.css"
 @functools.cache
 def style() -> tuple[str, str]:
     """The style, and the policy of a page that has it: this style, and nothing else."""
-    content = assets().files["css/look.css"][0].decode() + STYLE.read_text("utf-8")
+    content = assets().files["css/look.css"].content.decode() + STYLE.read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
     return content, f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
 
@@ -141,8 +175,7 @@ async def page(
     """A template rendered off the loop: the first takes longer than anything may hold it."""
 
     def render() -> str:
-        files = assets()
-        return html(template, {"files": f"{FILES}/{files.stamp}", "styles": files.styles, **data()})
+        return html(template, {"files": f"{FILES}/{assets().stamp}", **data()})
 
     text = await asyncio.get_running_loop().run_in_executor(None, render)
     return HTMLResponse(text, status, headers)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import Response
 
 from sendbox.control.answers import addresses
-from sendbox.control.routes import PREFIX, OpenRoute, json_answer, origin_of
+from sendbox.control.routes import PREFIX, OpenRoute, compressed, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.answers import assets
 
@@ -51,7 +51,7 @@ def page_routes(control: Control) -> list[Route]:
                 ],
             },
         }
-        return await answers.page("shell.html", lambda: data, headers=answers.SHELL)
+        return compressed(request, await answers.page("shell.html", lambda: data, headers=answers.SHELL))
 
     return [
         OpenRoute("/", show_shell, methods=["GET"], name="page"),
@@ -65,6 +65,9 @@ async def _file(request: Request) -> Response:
     path = request.path_params["path"]
     if path not in page_files.files:
         return json_answer({"error": "not_found", "message": f'"{path}" is not a file of the page'}, 404)
-    content, kind = page_files.files[path]
+    file = page_files.files[path]
     current = request.path_params["stamp"] == page_files.stamp
-    return Response(content, media_type=kind, headers=KEPT if current else answers.HEADERS)
+    headers = {**(KEPT if current else answers.HEADERS), "vary": "accept-encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(file.content, media_type=file.kind, headers=headers)
+    return Response(file.compressed, media_type=file.kind, headers={**headers, "content-encoding": "gzip"})

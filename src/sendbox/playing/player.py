@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from sendbox.assembly import make_app
-from sendbox.contract.validators import Contract
+from sendbox.contract.validators import contract_of
 from sendbox.engine.answer import JsonMapping, plain
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import instant
@@ -72,7 +72,7 @@ async def aplay(
     from sendbox.app import SERVED  # which imports this package
 
     served = served or SERVED
-    app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, Contract(*served.schemas), served)
+    app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, contract_of(*served.schemas), served)
     runtime = app.runtime
     try:
         start = START if blueprint.start is None else blueprint.start

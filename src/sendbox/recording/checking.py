@@ -12,7 +12,7 @@ import orjson
 from sendbox.assembly import BATCH, ONBOARDING
 from sendbox.comparing.running import find
 from sendbox.contract.schemas import name_of
-from sendbox.contract.validators import Contract
+from sendbox.contract.validators import contract_of
 from sendbox.engine.durations import iso
 from sendbox.interfaces import LINKS, ROUTES, UPLOADS
 from sendbox.recording.exchange import media_type
@@ -35,7 +35,7 @@ class Checker:
     """Checks calls against the contract of all interfaces."""
 
     def __init__(self) -> None:
-        self._contract = Contract()
+        self._contract = contract_of()
         self._paths = RouteTable(ROUTES)
 
     def parameters(self, method: str, url: str) -> Mapping[str, str]:

@@ -57,6 +57,13 @@ class Dispatcher:
                 if hosted.gone or hosted.world is not world:
                     return
 
+    def launch_begun(self, hosted: HostedWorld) -> None:
+        """Begins what a tester sent; a move of the clock that goes on does it itself, so that it is waited for."""
+        if hosted.advancing:
+            hosted.stir()
+        elif batches := hosted.world.outlets.take():
+            self._runtime.keep_task(hosted, asyncio.create_task(self.launch(hosted, batches)))
+
     async def overtake(self, hosted: HostedWorld, requests: tuple[str, ...]) -> None:
         """Sends the events of these requests that overtake their answers (the fault `overtake`); waits for receivers.
 
@@ -116,6 +123,7 @@ class Dispatcher:
         Where time does not pass meanwhile the outcomes of a round come into the world in the order in which its tries
         began, once all of them are there; but what a call waits for comes in at once.
         """
+        self.launch_begun(hosted)  # what its receiver sent meanwhile belongs to the round
         world, outcomes = hosted.world, hosted.round_outcomes
         under_way = world.outlets.under_way
         outcomes[delivery] = (call, outcome)
@@ -130,11 +138,14 @@ class Dispatcher:
                 ended = [other for other in under_way if other in outcomes]
         for other in ended:
             self._enter_outcome(hosted, other, *outcomes.pop(other))
+        self.launch_begun(hosted)
         hosted.stir()
         self._runtime.note_change(hosted)
 
     def _enter_outcome(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
+        if outcome.answer is not None:
+            world.outlets.note_answer(delivery.tries[-1], outcome.answer)
         world.outcome(delivery, outcome.status, outcome.error)
         self._runtime.counts.count_try(delivery.state, outcome)
         if outcome.ok:

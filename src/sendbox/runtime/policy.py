@@ -24,7 +24,7 @@ from sendbox.engine.delivery.faults.fault import NOT_SPOILT, Spoilt
 from sendbox.engine.delivery.faults.requests import rewrite
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Target
+    from sendbox.engine.delivery.batches import ReceiverAnswer, Target
 
 FORM: Final = "application/x-www-form-urlencoded"
 #: The header of the signature, how it is made, and of what (A21).
@@ -73,13 +73,14 @@ class HttpCall:
 class Outcome:
     """The result of a try: the status of a complete answer, or the failure; a redirect has both.
 
-    An answer that breaks off has no status, whichever part of it arrived: that depends on packets. `detail` is for
-    people and differs between machines, so that it is not compared and has no place in a digest.
+    An answer that breaks off has no status, whichever part of it arrived: that depends on packets. `detail` and
+    `answer` are for people and differ between machines, so that they are not compared and have no place in a digest.
     """
 
     status: int | None
     error: Failure | None = None
     detail: str | None = field(default=None, compare=False)
+    answer: ReceiverAnswer | None = field(default=None, compare=False)
 
     @property
     def ok(self) -> bool:

@@ -209,6 +209,7 @@ class Mover:
                 await advance.to(goal.value if goal.way == "to" else began + goal.value)
         finally:
             hosted.advancing = False
+            self._dispatcher.launch_begun(hosted)
             world.record.moved(world.now, world.ticks, recorded, by_hand=by_hand)
             world.clock.rebase(self._runtime.reading())
             self._runtime.note_change(hosted)
@@ -230,7 +231,17 @@ class Mover:
 class _Advance:
     """One call of `advance`: how a world is moved, and how far it may go."""
 
-    __slots__ = ("_began", "_dispatcher", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
+    __slots__ = (
+        "_began",
+        "_dispatcher",
+        "_hosted",
+        "_instants",
+        "_runtime",
+        "_sent_by_hand",
+        "_settings",
+        "_work",
+        "_world",
+    )
 
     def __init__(self, runtime: RuntimeInterface, dispatcher: Dispatcher, hosted: HostedWorld) -> None:
         self._runtime = runtime
@@ -240,6 +251,8 @@ class _Advance:
         self._world = hosted.world
         self._began = hosted.world.now
         self._instants = hosted.world.instants
+        #: how often something set out that a tester sent during this move
+        self._sent_by_hand = 0
         self._work = Slice()
 
     async def to(self, instant: int) -> None:
@@ -358,9 +371,22 @@ class _Advance:
         return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
 
     async def _wait_for_deliveries(self) -> None:
-        """Waits until every delivery that is under way has its answer or has failed, or a loop is found."""
+        """Waits until every delivery that is under way has its answer or has failed, or a loop is found.
+
+        What a tester sends meanwhile sets out, too.
+        """
         hosted, outlets = self._hosted, self._world.outlets
-        await hosted.until(lambda: not outlets.in_flight or hosted.gone or hosted.calls.loop is not None)
+
+        def is_over() -> bool:
+            return not outlets.in_flight or outlets.has_begun or hosted.gone or hosted.calls.loop is not None
+
+        await hosted.until(is_over)
+        while outlets.has_begun and not hosted.gone and hosted.calls.loop is None:
+            batches = outlets.take()
+            self._sent_by_hand += 1
+            self._check_rounds(0, self._sent_by_hand)
+            await self._dispatcher.launch(hosted, batches)
+            await hosted.until(is_over)
 
     async def _wait_for_answers(self) -> None:
         """Waits until every request that arrived has been answered."""

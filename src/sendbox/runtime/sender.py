@@ -23,6 +23,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, 
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES, ReceiverAnswer
 from sendbox.runtime.callbacks import Callbacks, NotAllowed, is_local, literal, plain, port_of
 from sendbox.runtime.policy import Failure, HttpCall, Outcome
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver, ResolveResult
 
 
-#: Bytes of an answer that are read, and dropped; a longer one costs its connection. Only the status matters (§6).
+#: Bytes of an answer that are read; a longer one costs its connection. Only the status matters (§6).
 ANSWER_CAP: Final = 64 * 1024
 #: Calls under way at once; the rest wait their turn before their timeout begins.
 CONCURRENT: Final = 256
@@ -88,12 +89,12 @@ class Sender:
                 verify = await self._verification() if call.url[:5].lower() == "https" else True
                 self._allow_literal(call.url)
                 async with asyncio.timeout(timeout):
-                    status = await self._exchange(session, call, verify)
+                    answer = await self._exchange(session, call, verify)
             except Exception as error:  # every error is the outcome of this try
                 return Outcome(None, failure(error), str(error) or type(error).__name__)
-        if 300 <= status < 400:
-            return Outcome(status, "redirect", "redirects are not followed")
-        return Outcome(status)
+        if 300 <= answer.status < 400:
+            return Outcome(answer.status, "redirect", "redirects are not followed", answer)
+        return Outcome(answer.status, answer=answer)
 
     @contextlib.asynccontextmanager
     async def answer(
@@ -129,8 +130,10 @@ class Sender:
             await session.close()
             await asyncio.sleep(0)  # transports report their end on the loop's next turn
 
-    async def _exchange(self, session: aiohttp.ClientSession, call: HttpCall, verify: bool | ssl.SSLContext) -> int:
-        """Makes the call, reads the answer to its end or to the cap, and returns its status."""
+    async def _exchange(
+        self, session: aiohttp.ClientSession, call: HttpCall, verify: bool | ssl.SSLContext
+    ) -> ReceiverAnswer:
+        """Makes the call, reads the answer to its end or to the cap, and returns what is kept of it."""
         async with session.request(
             call.method,
             call.url,
@@ -140,13 +143,15 @@ class Sender:
             ssl=verify,
             timeout=self._timers,
         ) as response:
-            size = 0
+            size, body = 0, b""
             while chunk := await response.content.readany():
                 size += len(chunk)
+                if len(body) <= MAX_ANSWER_BYTES:
+                    body += chunk
                 if size > ANSWER_CAP:
                     response.close()
                     break
-            return response.status
+            return ReceiverAnswer.of(response.status, response.raw_headers, body)
 
     async def _open(self) -> aiohttp.ClientSession:
         """The session, made once however many calls wait for it and whichever of them is cancelled."""

@@ -111,6 +111,14 @@ class _Layer(msgspec.Struct, eq=False):
     library: bool = False
 
 
+def _add_after_bases(layer: _Layer, ordered: dict[int, _Layer]) -> None:
+    """Adds a scenario, each once, behind all that it builds on."""
+    if id(layer) not in ordered:
+        for base in reversed(layer.bases):
+            _add_after_bases(base, ordered)
+        ordered[id(layer)] = layer
+
+
 class _Reading:
     """Reads scenarios and what they build on, each file once."""
 
@@ -158,15 +166,8 @@ class _Reading:
     def _in_order(self) -> list[_Layer]:
         """Every scenario after all that build on it, and as close to them as possible."""
         ordered: dict[int, _Layer] = {}
-
-        def visit(layer: _Layer) -> None:
-            if id(layer) not in ordered:
-                for base in reversed(layer.bases):
-                    visit(base)
-                ordered[id(layer)] = layer
-
         for root in self.roots:
-            visit(root)
+            _add_after_bases(root, ordered)
         return list(reversed(ordered.values()))
 
     def _build(self, layer: _Layer, path: list[object]) -> None:

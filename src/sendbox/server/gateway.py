@@ -118,26 +118,29 @@ class Emulated(BaseRoute):
         route, params = self._find(scope)
         if route is None or route.auth != "header" or route.world_lookup is not None or len(body) > route.longest:
             return None
-        if not self._runtime.is_ready(heading.key or ""):
+        runtime, key = self._runtime, heading.key
+        if key is None:
+            return self._refuse_keyless(scope, route, Credentials(None))
+        if not runtime.is_ready(key):
             return None
-        hosted = self.admit(scope, route, Credentials(heading.key))
+        hosted = self._admit(scope, route, key)
         if not isinstance(hosted, HostedWorld):
             return hosted
         world = hosted.world
         if not hosted.ready or world.api.rules or world.api.headers or world.outlets.faults.overtakes:
             return None
-        call = call_of(self._runtime, scope, heading.key or "", body, heading=heading)
-        self._runtime.present(hosted)
+        call = call_of(runtime, scope, key, body, heading=heading)
+        runtime.present(hosted)
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
         self.note(hosted, outcome)
-        self._runtime.note_change(hosted)
+        runtime.note_change(hosted)
         answer = self.hinted(outcome, hosted, call.origin)
         self._unmeasured += 1
         if self._unmeasured == SAMPLE:
             self._unmeasured = 0
-            took = self._runtime.reading() - hosted.used  # which was read when it was found
+            took = runtime.reading() - hosted.used  # which was read when it was found
             self._seconds[route.operation].add(took, SAMPLE)
         return answer
 
@@ -153,11 +156,14 @@ class Emulated(BaseRoute):
             if credentials.key is None and route.world_lookup is not None and credentials.body is not None:
                 await reply(send, await self._homeless(scope, route, route.world_lookup, credentials.body))
                 return
-            why = None if credentials.key is None else await self._wake(scope, credentials.key)
+            if credentials.key is None:
+                await reply(send, self._refuse_keyless(scope, route, credentials))
+                return
+            why = await self._wake(scope, credentials.key)
             if why is not None:
                 await reply(send, self._refused(scope, route.operation, route.error(503, why)))
                 return
-            hosted = self.admit(scope, route, credentials)
+            hosted = self._admit(scope, route, credentials.key)
             if not isinstance(hosted, HostedWorld):
                 await reply(send, hosted)
                 return
@@ -166,7 +172,7 @@ class Emulated(BaseRoute):
             token = hosted.request_began()  # an advance does not wait for a body that is on its way
             began = self._runtime.reading()
             try:
-                answer = await self._serve(scope, route, params, hosted, world, credentials.key or "", body)
+                answer = await self._serve(scope, route, params, hosted, world, credentials.key, body)
                 self._seconds[route.operation].add(self._runtime.reading() - began)
                 if answer.fault is None:
                     await reply(send, answer)
@@ -205,19 +211,21 @@ class Emulated(BaseRoute):
             return Credentials(None, body, read=True)
         return Credentials(await self._world_of(route.tokens, jwt), body, read=True, token=True)
 
-    def admit(self, scope: Scope, route: Route, credentials: Credentials) -> HostedWorld | Answer:
+    def _refuse_keyless(self, scope: Scope, route: Route, credentials: Credentials) -> Answer:
+        """The answer to a call without a key."""
+        answer, refusal = route.deny(credentials.token), _NO_KEY if route.tokens is None else route.tokens.missing
+        if credentials.read and credentials.body is None:
+            answer, refusal = route.error(413, route.too_long), (route.too_long, "send less at once")
+        elif route.request_type == FORM and route.auth == "form" and credentials.body is not None:
+            problem = form_problem(scope["headers"], credentials.body)
+            if problem is not None:
+                answer, refusal = route.error(415, problem), (problem, "send the fields as a form")
+        self._runtime.refuse(None, scope["path"], *refusal)
+        return self._refused(scope, route.operation, answer)
+
+    def _admit(self, scope: Scope, route: Route, key: str) -> HostedWorld | Answer:
         """The world that a call comes to, opened if need be, or the answer that refuses the call."""
-        runtime, path, key = self._runtime, scope["path"], credentials.key
-        if key is None:
-            answer, refusal = route.deny(credentials.token), _NO_KEY if route.tokens is None else route.tokens.missing
-            if credentials.read and credentials.body is None:
-                answer, refusal = route.error(413, route.too_long), (route.too_long, "send less at once")
-            elif route.request_type == FORM and route.auth == "form" and credentials.body is not None:
-                problem = form_problem(scope["headers"], credentials.body)
-                if problem is not None:
-                    answer, refusal = route.error(415, problem), (problem, "send the fields as a form")
-            runtime.refuse(None, path, *refusal)
-            return self._refused(scope, route.operation, answer)
+        runtime, path = self._runtime, scope["path"]
         full = runtime.refusal(key, sends=route.operation in SENDING)
         if full is not None:
             runtime.refuse(key, path, *full, full=True)

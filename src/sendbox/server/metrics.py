@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from msgspec import Struct, field
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from sendbox.runtime.slot import Slice
 from sendbox.server.application import OpenRoute
 
 if TYPE_CHECKING:
-    from prometheus_client import core
+    from prometheus_client import core, registry
     from starlette.requests import Request
 
     from sendbox.runtime.worlds import Runtime
@@ -292,9 +292,15 @@ def _buckets(histogram: Histogram) -> tuple[list[tuple[str, float]], float]:
     return list(zip(bounds, accumulate(histogram.counts), strict=True)), histogram.total / 1e9
 
 
+class _Collector(Struct, eq=False):
+    """Collects the metrics of a scrape. A class for each, as of the library's own, would hold itself in memory."""
+
+    collect: Callable[[], Iterator[core.Metric]]
+
+
 def _encode(rows: list[tuple[Metric, Samples]], accept: str) -> tuple[bytes, str]:
     """The metrics as text, with those of the process, and the content type of the text."""
-    from prometheus_client import CollectorRegistry, ProcessCollector, core, exposition, registry
+    from prometheus_client import CollectorRegistry, ProcessCollector, core, exposition
 
     families = {
         "counter": core.CounterMetricFamily,
@@ -302,16 +308,15 @@ def _encode(rows: list[tuple[Metric, Samples]], accept: str) -> tuple[bytes, str
         "histogram": core.HistogramMetricFamily,
     }
 
-    class Own(registry.Collector):
-        def collect(self) -> Iterator[core.Metric]:
-            for metric, samples in rows:
-                family = families[metric.kind](metric.name, metric.words, labels=metric.labels)
-                for labels, sample in sorted(samples):
-                    family.add_metric(labels, *(sample if isinstance(sample, tuple) else (sample,)))
-                yield family
+    def collect() -> Iterator[core.Metric]:
+        for metric, samples in rows:
+            family = families[metric.kind](metric.name, metric.words, labels=metric.labels)
+            for labels, sample in sorted(samples):
+                family.add_metric(labels, *(sample if isinstance(sample, tuple) else (sample,)))
+            yield family
 
     collectors = CollectorRegistry()
-    collectors.register(Own())
+    collectors.register(cast("registry.Collector", _Collector(collect)))
     ProcessCollector(registry=collectors)
     encode, content_type = exposition.choose_encoder(accept)
     return encode(collectors), content_type

@@ -299,13 +299,15 @@ async def reply(send: Send, answer: Answer) -> None:
 
 def encode_answer(answer: Answer, *, close: bool) -> bytes:
     """An answer whole, as it goes out over HTTP/1.1; with `close` the connection ends after it."""
-    head = [
-        b"%bcontent-type: %b\r\ncontent-length: %d\r\n"
-        % (_STATUS[answer.status], answer.content_type, len(answer.body))
-    ]
-    head += [b"%b: %b\r\n" % pair for pair in answer.headers]
-    head.append(b"connection: close\r\n\r\n" if close else b"\r\n")
-    return b"".join((*head, answer.body))
+    headers = b"".join([b"%b: %b\r\n" % pair for pair in answer.headers])
+    return b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b%b\r\n%b" % (
+        _STATUS[answer.status],
+        answer.content_type,
+        len(answer.body),
+        headers,
+        b"connection: close\r\n" if close else b"",
+        answer.body,
+    )
 
 
 def _head(answer: Answer) -> Message:

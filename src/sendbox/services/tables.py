@@ -6,8 +6,7 @@ it runs.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
 import orjson
@@ -15,4 +14,4 @@ import orjson
 
 def table(module: str, name: str) -> Any:
     """The content of a file beside a module."""
-    return orjson.loads((Path(sys.modules[module].__file__ or "").parent / name).read_bytes())
+    return orjson.loads(get_data(module, name) or b"")

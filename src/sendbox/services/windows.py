@@ -15,6 +15,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from io import BytesIO
+from pkgutil import get_data
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -122,8 +123,6 @@ def _named(name: str) -> str:
 @cache
 def zones() -> frozenset[str]:
     """The names of all time zones."""
-    from pkgutil import get_data
-
     return frozenset((get_data("tzdata", "zones") or b"").decode().split()) - {"Factory"}
 
 
@@ -222,7 +221,6 @@ def nearest(name: str) -> str | None:
 
 @cache
 def _zone(tz: str) -> ZoneInfo:
-    from pkgutil import get_data
     from zoneinfo import ZoneInfo
 
     data = get_data("tzdata", f"zoneinfo/{tz}") or b""

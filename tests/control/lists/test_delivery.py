@@ -10,8 +10,12 @@ import json
 from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
-from tests.box import ORIGIN, WORLD, Box, boxed
+from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES, ReceiverAnswer, Try
+from sendbox.engine.delivery.targets import MAX_ANSWERS
+from sendbox.server.listener import HttpServer
+from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 from tests.receivers import answering, receiving
 
 pytestmark = pytest.mark.asyncio
@@ -82,10 +86,11 @@ async def test_what_waits_says_until_when_and_what_may_be_done() -> None:
         await box.post(f"{WORLD}/deliveries/{shown['id']}/hold")
         held = await whole(box)
         assert (held["acts"], held["next_try"]) == (["release"], None)
-        await box.post(f"{WORLD}/deliveries/{shown['id']}/release")
+        assert (await box.post(f"{WORLD}/deliveries/{shown['id']}/release")).json["state"] == "sending"
+        await box.advance("0s")
         released = await whole(box)
-        assert released["state"] == "waiting"
-        assert released["next_try"] == (await box.clock())["now"]
+        assert [(this_try["at"], this_try["status"]) for this_try in released["tries"]] == [(shown["at"], 500)] * 2
+        assert (released["state"], released["next_try"] > due) == ("waiting", True)
         answer = await box.get(f"{WORLD}/deliveries/none")
         assert (answer.status, answer.json["error"]) == (404, "no_such_delivery")
 
@@ -119,3 +124,127 @@ async def test_a_delivery_that_is_with_a_client_may_be_held() -> None:
         assert shown["request"]["headers"] == carried["headers"]
         await box.post(f"{WORLD}/outbox/{carried['id']}", {"status": 200})
         await advance
+
+
+async def test_what_the_receiver_answered_is_shown() -> None:
+    """The status, the headers and the body of each try, the beginning of a long one, with the secret headers masked."""
+    long = b"x" * (MAX_ANSWER_BYTES + 1)
+    bodies = [b'{"error": "no such order"}', long]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        body = bodies.pop(0)
+        headers = [(b"content-type", b"application/json"), (b"set-cookie", b"session=123456789")]
+        await send({"type": "http.response.start", "status": 500, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    server = HttpServer(app)
+    async with boxed() as box:
+        url = f"http://127.0.0.1:{await server.start()}/hook"
+        try:
+            await box.open()
+            await box.only_sending()
+            await box.send(PHONE, callback={"url": url})
+            await box.advance("40s")
+            answers = [this_try["answer"] for this_try in (await whole(box))["tries"]]
+        finally:
+            await server.stop()
+    assert [(answer["status"], answer["body"], answer["whole"]) for answer in answers] == [
+        (500, '{"error": "no such order"}', True),
+        (500, "x" * MAX_ANSWER_BYTES, False),
+    ]
+    headers = dict(answers[0]["headers"])
+    assert (headers["content-type"], headers["set-cookie"]) == ("application/json", "sess…")
+
+
+async def test_answers_are_kept_of_the_newest_tries() -> None:
+    """A world keeps a number of answers; they go with their deliveries, and nothing that happens depends on them."""
+    async with boxed() as box:
+        await box.open()
+        outlets = box.runtime.worlds[KEY].world.outlets
+        answer = ReceiverAnswer.of(200, [(b"a" * MAX_ANSWER_BYTES, b"b")], b"")
+        assert (answer.headers, answer.whole) == ((), False)
+        tries = [Try(at) for at in range(MAX_ANSWERS + 1)]
+        for this_try in tries:
+            outlets.note_answer(this_try, answer)
+        assert list(outlets.answers) == tries[1:]
+
+
+async def test_a_replay_is_sent_at_once() -> None:
+    """Without a move of the clock, before what waits for the same receiver; what fails then is tried again later."""
+    async with boxed() as box, receiving(answering(200, 500, 200)) as receiver:
+        await box.open()
+        await box.only_sending()
+        await box.send(PHONE, callback={"url": receiver.url})
+        await box.advance("0s")
+        first = await whole(box)
+        moves = len((await box.get(f"{WORLD}/journal?kind=try")).json["entries"])
+        assert (await box.post(f"{WORLD}/deliveries/{first['id']}/replay")).json["state"] == "sending"
+        assert len((await box.get(f"{WORLD}/journal?kind=try")).json["entries"]) == moves + 1
+        hosted = box.runtime.worlds[KEY]
+        await hosted.until(lambda: not hosted.world.outlets.in_flight)
+        assert len(receiver.calls) == 2
+        replayed = await whole(box)
+        assert replayed["state"] == "waiting"
+        assert (await box.clock())["next_due"] == replayed["next_try"]
+        await box.advance("1h")
+        assert (await whole(box))["state"] == "delivered"
+
+
+async def test_webhooks_are_held_before_their_first_try() -> None:
+    """All, those about a phone, or those to an address; released together in an order of one's own, one by one."""
+    other = "420777100112"
+    async with boxed() as box, receiving(answering(200)) as receiver:
+        await box.open()
+        await box.only_sending()
+        held = (await box.post(f"{WORLD}/holds", {"phone": "+420 777 100 111"})).json
+        assert held == {"holds": [{"phone": PHONE, "target": None}], "held": []}
+        assert (await box.post(f"{WORLD}/holds", {"phone": PHONE})).json == held
+        await box.post(f"{WORLD}/holds", {"target": "hook"})
+        for to, callback in ((PHONE, receiver.url), (other, receiver.url), (PHONE, receiver.url), (other, "hook")):
+            url = callback if callback != "hook" else f"{ORIGIN}{WORLD}/hook"
+            await box.send(to, callback={"url": url})
+            await box.advance("0s")
+        shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [each["state"] for each in shown] == ["held", "delivered", "held", "held"]
+        held = (await box.get(f"{WORLD}/holds")).json
+        assert held["held"] == [shown[0]["id"], shown[2]["id"], shown[3]["id"]]
+        assert (await box.delete(f"{WORLD}/holds")).json == {**held, "holds": []}
+        refused = await box.post(f"{WORLD}/holds/release", {"deliveries": [shown[0]["id"], shown[1]["id"]]})
+        assert (refused.status, refused.json["error"]) == (409, "wrong_state")
+        order = [shown[2]["id"], shown[0]["id"]]
+        assert (await box.post(f"{WORLD}/holds/release", {"deliveries": order})).json["held"] == [shown[3]["id"]]
+        hosted = box.runtime.worlds[KEY]
+        await hosted.until(lambda: not hosted.world.outlets.in_flight)
+        assert [headers["x-request-id"] for headers in receiver.headers] == [shown[1]["id"], *order]
+        assert (await box.post(f"{WORLD}/holds/release")).json["held"] == []
+        assert {each["state"] for each in (await box.get(f"{WORLD}/deliveries")).json["deliveries"]} == {"delivered"}
+        for body in ({"phone": "x"}, {"phone": "4207*"}):
+            refused = await box.post(f"{WORLD}/holds", body)
+            assert (refused.status, refused.json["error"]) == (400, "bad_argument")
+
+
+async def test_what_is_released_may_be_held_again() -> None:
+    """While it waits for the one before it; a restored world sends it with the clock."""
+    async with boxed() as box:
+        await box.open(deliveries="pull")
+        await box.only_sending()
+        await box.post(f"{WORLD}/holds", {})
+        for _ in range(3):
+            await box.send(PHONE)
+            await box.advance("0s")
+        held = (await box.get(f"{WORLD}/holds")).json["held"]
+        await box.put(f"{WORLD}/checkpoints/held")
+        await box.post(f"{WORLD}/holds/release", {})
+        states = [each["state"] for each in (await box.get(f"{WORLD}/deliveries")).json["deliveries"]]
+        assert states == ["sending", "waiting", "waiting"]
+        assert (await box.post(f"{WORLD}/deliveries/{held[1]}/hold")).json["state"] == "held"
+        await box.put(f"{WORLD}/checkpoints/released")
+        await box.post(f"{WORLD}/checkpoints/released", {})
+        shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [each["state"] for each in shown] == ["waiting", "held", "waiting"]
+        await box.post(f"{WORLD}/checkpoints/held", {})
+        assert (await box.get(f"{WORLD}/holds")).json["held"] == held
+        await box.delete(f"{WORLD}/outbox")
+        await box.post(f"{WORLD}/holds/release", {})
+        shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert {each["state"] for each in shown} == {"delivered"}

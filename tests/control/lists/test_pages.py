@@ -178,6 +178,7 @@ async def test_a_short_phone_says_how_much_there_is() -> None:
             "conversation_open": False,
             "received": 1,
             "sent": 0,
+            "messages": 1,
             "last": {"at": first["last"]["at"], "direction": "in", "channel": "sms", "body": "x" * 160},
         }
         assert (second["received"], second["sent"], second["online"], second["opted_out"]) == (1, 1, False, True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.control.reading import sorted_page
 from tests.box import WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -77,12 +78,24 @@ async def test_each_list_is_sorted_by_each_field() -> None:
         assert (refused.status, refused.json["error"]) == (400, "bad_argument")
 
 
+async def test_a_long_list_is_sorted_in_parts() -> None:
+    """Its pages are those of the whole, and of equal items the first comes first."""
+    items = [(number * 7_919) % 5_003 // 2 for number in range(5_003)]
+    for order in ("oldest", "newest"):
+        whole = await sorted_page(range(len(items)), items.__getitem__, bool, None, None, order)
+        assert whole.items == sorted(range(1, len(items)), key=items.__getitem__, reverse=order == "newest")
+        page = await sorted_page(range(len(items)), items.__getitem__, bool, 10, 4_990, order)
+        assert (page.items, page.cursor) == (whole.items[4_990:5_000], "5000")
+        assert (await sorted_page(range(len(items)), items.__getitem__, bool, 10, 5_000, order)).cursor is None
+
+
 async def test_phones_by_what_happened_on_them_last() -> None:
     """A message that is accepted or arrives, and a text of its owner, make a phone the newest; pages go on behind."""
     async with boxed() as box:
         await box.send(*PHONES[:3])
         await box.advance("1m")
         newest = "sort=activity&order=newest"
+        await box.send("4207")  # no number of a phone
         assert set(await numbers(box, newest)) == set(PHONES[:3])
         await box.send(PHONES[1])
         assert (await numbers(box, newest))[0] == PHONES[1]

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.page.browser.conftest import Tab
+from tests.page.browser.test_hostile import VIEWS
 
 
 def send(tab: Tab, number: str = "420777000101", body: str = "Hello") -> None:
@@ -78,6 +79,9 @@ def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> No
     expect(items).to_have_count(6)
     for item in items.all():
         expect(item).to_be_in_viewport(ratio=0.9)
+    tab.settle()
+    words = tab.page.locator("#views span:not(.count):visible")
+    assert words.evaluate_all("words => words.every((word) => word.scrollWidth <= word.clientWidth)")
     expect(tab.page.locator("#views [aria-current]:visible")).to_have_text("Verdict")
     expect(tab.page.locator(".live.on")).to_be_visible()
     tab.press("Verdict", within="#views")
@@ -92,6 +96,7 @@ def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> No
     tab.fits()
 
 
+@pytest.mark.deep
 def test_a_row_that_is_followed_keeps_the_list_as_it_is(tab: Tab) -> None:
     """By keyboard: the focus goes into what is opened, and back to its row, which is where it was; narrow pages too."""
     for number in range(30):
@@ -118,6 +123,32 @@ def test_a_row_that_is_followed_keeps_the_list_as_it_is(tab: Tab) -> None:
     expect(tab.page.locator(".detail")).to_be_focused()
     tab.page.keyboard.press("Escape")
     expect(row).to_be_focused()
+
+
+#: What is cut in a page without a mark: texts that go on behind the edge of what has them, and can be scrolled nowhere.
+CUT = """() => [...document.querySelectorAll("#bar *, #views *, main *")].filter((element) => {
+  const { overflowX, textOverflow } = getComputedStyle(element);
+  const hides = overflowX === "hidden" || overflowX === "clip";
+  return hides && textOverflow !== "ellipsis" && !element.closest(".sr, .label, .window") && element.checkVisibility()
+    && element.clientWidth && element.scrollWidth > element.clientWidth + 1;
+}).map((element) => element.outerHTML.slice(0, 200))"""
+
+
+@pytest.mark.deep
+def test_nothing_is_cut_on_a_phone(tab: Tab) -> None:
+    """At 390 pixels each view has all that it says, and what is opened in it too."""
+    tab.page.set_viewport_size({"width": 390, "height": 780})
+    send(tab)
+    (message,) = tab.apart(tab.sendbox.messages)
+    tab.apart(lambda: tab.sendbox.advance("1h"))
+    places = [{"view": view} for view in VIEWS]
+    places += [{"view": "messages", "message": message.message_id}, {"view": "phones", "phone": message.phone}]
+    for place in places:
+        tab.open(**place)
+        tab.page.locator("main :is(h1, h2):visible").first.wait_for()
+        expect(tab.page.locator("main")).not_to_contain_text("Loading …")
+        tab.fits()
+        assert tab.page.evaluate(CUT) == [], place
 
 
 @pytest.mark.parametrize("width", [360, 1280])

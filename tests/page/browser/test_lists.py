@@ -16,13 +16,6 @@ VIEWS = ("phones", "messages", "webhooks", "requests")
 #: The row under the middle of the list, by what it leads to.
 UNDER = """([x, y]) => document.elementFromPoint(x, y)?.closest("sb-list a.row")?.href"""
 
-#: The texts that a key of a list is completed to.
-VALUES = """async ([view, key]) => {
-  const { src } = document.querySelector("script[type=module]");
-  const { completions } = await import(src.replace("app.js", "list/grammar.js"));
-  return completions(view, key);
-}"""
-
 
 def fill(tab: Tab, count: int, first: int = 100, *, apart: bool = False) -> None:
     """So many calls, each to another phone, with their webhooks; `apart` each at an instant of its own."""
@@ -44,6 +37,13 @@ def middle(tab: Tab) -> list[float]:
     box = tab.page.locator("sb-list").bounding_box()
     assert box is not None
     return [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+
+
+def offers(tab: Tab) -> list[str]:
+    """The texts that the field of the search offers."""
+    options = tab.page.locator("datalist#search-words option")
+    values: list[str] = options.evaluate_all("options => options.map(option => option.value)")
+    return values
 
 
 def waiting(tab: Tab) -> Locator:
@@ -84,6 +84,7 @@ def test_a_live_list_holds_the_place_of_its_reader(tab: Tab, view: str) -> None:
     assert tab.page.evaluate(UNDER, place) == before
 
 
+@pytest.mark.deep
 def test_a_list_that_nobody_looks_at_goes_on_and_a_paused_one_counts(tab: Tab) -> None:
     """The newest are seen at once; a pause keeps all rows as they are, until it ends."""
     fill(tab, 3)
@@ -178,6 +179,14 @@ def test_a_wide_list_has_columns(tab: Tab) -> None:
     expect(heads.get_by_role("link", name="Result")).to_be_focused()
     after = column.evaluate("column => column.offsetWidth")
     assert after > before
+    grip = column.locator(".list-grip").bounding_box()
+    assert grip is not None
+    tab.page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
+    tab.page.mouse.down()
+    tab.page.mouse.move(grip["x"] + 90, grip["y"] + grip["height"] / 2, steps=3)
+    tab.page.mouse.up()
+    drawn, after = after, column.evaluate("column => column.offsetWidth")
+    assert after > drawn
     tab.page.reload()
     expect(column).to_be_visible()
     assert column.evaluate("column => column.offsetWidth") == after
@@ -185,6 +194,38 @@ def test_a_wide_list_has_columns(tab: Tab) -> None:
     tab.page.set_viewport_size({"width": 390, "height": 740})
     expect(heads).to_have_count(0)
     tab.fits()
+
+
+@pytest.mark.deep
+def test_what_fits_a_search_no_more_goes(tab: Tab) -> None:
+    """Also from a list that a person looks at; the row under the pointer stays there."""
+    messages = [sent(tab, f"420777000{number}01") for number in (1, 2, 3)]
+    advance(tab, "1s")
+    tab.open("messages", search="result:sent")
+    expect(rows(tab)).to_have_count(3)
+    rows(tab).first.hover()
+    before = rows(tab).first.get_attribute("href")
+    control(tab, f"messages/{messages[1]}/events", {"result": "delivered"})
+    expect(rows(tab)).to_have_count(2)
+    expect(rows(tab).first).to_have_attribute("href", str(before))
+
+
+@pytest.mark.deep
+def test_a_sorted_list_says_that_its_order_is_old(tab: Tab) -> None:
+    """Its rows stay where they are, with what became of them, until it is sorted again."""
+    message = sent(tab, "420777000101")
+    advance(tab, "1s")
+    sent(tab, "420777000103")
+    tab.open("messages", sort="result", order="oldest")
+    results = tab.page.locator("sb-list li .col2")
+    expect(results).to_have_text(["accepted", "sent"])
+    control(tab, f"messages/{message}/events", {"result": "delivered"})
+    expect(results).to_have_text(["accepted", "delivered"])
+    advance(tab, "1h")
+    expect(results).to_have_text(["rejected", "delivered"])
+    tab.press("Sort again")
+    expect(results).to_have_text(["delivered", "rejected"])
+    expect(waiting(tab)).to_have_count(0)
 
 
 @pytest.mark.deep
@@ -203,6 +244,7 @@ def test_each_list_is_sorted_by_each_head(tab: Tab, view: str) -> None:
     expect(tab.page.locator("#views a[aria-current] .count")).to_have_text(total)
 
 
+@pytest.mark.deep
 def test_filters_and_the_words_of_a_search(tab: Tab) -> None:
     """A chip adds a word to the search and takes it away; the field offers the words that control knows."""
     sent(tab, "420777000101")
@@ -218,20 +260,26 @@ def test_filters_and_the_words_of_a_search(tab: Tab) -> None:
     expect(tab.page.get_by_label("Search messages")).to_have_value("result:failed")
     tab.press("failed")
     expect(rows(tab)).to_have_count(2)
-    offers = tab.page.locator("datalist#search-words option")
     tab.fill("Search messages", "to:420* -resu")
-    assert offers.evaluate_all("options => options.map(option => option.value)") == ["to:420* -result:"]
-    for view in VIEWS:
-        tab.open(view)
-        field = tab.page.get_by_role("combobox", name="Search")
-        field.wait_for()
-        keys = offers.evaluate_all("options => options.map(option => option.value)")
-        items = "deliveries" if view == "webhooks" else view
-        refused = control(tab, f"{items}?search=never:1")["message"]
-        assert keys == refused.partition("legal: ")[2].partition(";")[0].split(", ")
-        for key in keys:
-            for value in tab.page.evaluate(VALUES, [view, key]):
-                assert items in control(tab, f"{items}?search={value}"), value
+    assert offers(tab) == ["to:420* -result:"]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_words_that_are_offered_are_those_of_control(tab: Tab, view: str) -> None:
+    """All keys of a list in their order, and of each only values that it may have."""
+    sent(tab, "420777000101")
+    tab.open(view)
+    field = tab.page.get_by_role("combobox", name="Search")
+    field.wait_for()
+    items = "deliveries" if view == "webhooks" else view
+    refused = control(tab, f"{items}?search=never:1")["message"]
+    keys = offers(tab)
+    assert keys == refused.partition("legal: ")[2].partition(";")[0].split(", ")
+    for key in keys:
+        field.fill(key)
+        for value in offers(tab):
+            assert items in control(tab, f"{items}?search={value}"), value
 
 
 @pytest.mark.deep

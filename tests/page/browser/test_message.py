@@ -30,7 +30,7 @@ def test_a_fallback_is_shown_with_the_texts_of_all_attempts(tab: Tab) -> None:
     )
     expect(story.locator(".story-fall")).to_have_count(1)
     expect(story.locator(".story-texts .words")).to_have_text(["With a picture", "As plain text"])
-    step = story.locator(".story-steps > li", has_text="the message richmsg is given up (ttl)")
+    step = story.locator(".story-steps > li", has_text="richmsg is given up (ttl)")
     step.get_by_text("Why?").click()
     expect(step).to_contain_text("The specification, §2.2")
     expect(step).to_contain_text("sent, never confirmed")
@@ -67,10 +67,10 @@ def test_a_refused_message_says_which_check_failed(tab: Tab) -> None:
     message = sent(tab, "420777000101")
     advance(tab, "1s")
     tab.open("messages", message=message)
-    step = tab.page.locator(".story-steps > li", has_text="is refused: blacklist")
+    step = tab.page.locator(".story-steps > li", has_text="sms refused")
     step.get_by_text("Why?").click()
     expect(step).to_contain_text("no rule was asked: checks come before rules")
-    expect(step.locator(".badge.bad").first).to_have_text("blacklist")
+    expect(step.locator(".story-why .badge.bad").first).to_have_text("blacklist")
     expect(tab.page.locator(".story-texts")).to_contain_text("It was never sent.")
 
 
@@ -108,3 +108,20 @@ def test_the_call_stands_below_its_message(tab: Tab) -> None:
     tab.open("messages", message=message, then="4")
     expect(tab.page.locator(".story > h1")).to_contain_text("420777000106")
     expect(tab.page.get_by_role("group", name="Move by hand")).to_have_count(0)
+
+
+@pytest.mark.deep
+def test_what_is_planned_stands_at_its_own_time(tab: Tab) -> None:
+    """In the picture, in the column of its instant, and not among what has happened."""
+    message = sent(tab, "420777000100")
+    advance(tab, "0")
+    tab.open("messages", message=message)
+    picture = tab.page.get_by_role("group", name="Timeline")
+    planned = picture.locator(".story-mark.planned")
+    expect(planned).not_to_have_count(0)
+    due = control(tab, f"messages/{message}/story")["message"]["attempts"][0]
+    assert len(due["due"]) == len(due["planned"]) == planned.count()
+    columns = planned.evaluate_all("marks => marks.map((mark) => mark.parentElement.style.gridColumn)")
+    assert len(set(columns)) == len(columns)
+    assert "2 / auto" not in columns
+    assert "2" not in columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -142,3 +143,23 @@ def test_a_connection_that_ends_is_said_in_words(tab: Tab) -> None:
     tab.press("Send")
     tab.said("The connection ended without a whole answer.")
     tab.wrong.clear()
+
+
+@pytest.mark.deep
+def test_a_body_is_written_as_json(tab: Tab) -> None:
+    """The form becomes the JSON that it makes; what is written there is sent as it is, and remarked on below it."""
+    tab.open("try")
+    tab.press("Write the body as JSON")
+    body = tab.page.get_by_label("Body as JSON")
+    expect(body).to_have_value(re.compile('"phone_number": "420777000101"'))
+    tab.fill("Body as JSON", '{"to": [{"phone_number": "420777000100"}], "body": 7}')
+    tab.press("Send")
+    result = tab.page.get_by_role("region", name="Result")
+    expect(result.get_by_role("heading", name="Refused")).to_be_focused()
+    expect(tab.page.locator(".try-remarks").first).to_contain_text("7")
+    tab.fill("Body as JSON", '{"to": [{"phone_number": "420777000100"}], "body": "Hello"}')
+    tab.press("Send")
+    expect(result.get_by_role("heading", name="Accepted")).to_be_focused()
+    assert message(tab, phone="420777000100").body == "Hello"
+    tab.press("Back to the form")
+    expect(tab.page.get_by_label("Text", exact=True)).to_be_visible()

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
 import pytest
 from playwright.sync_api import expect
 
@@ -63,11 +69,15 @@ def test_a_webhook_is_held_released_and_sent_again(tab: Tab) -> None:
     tab.said("The webhook is released.")
     advance(tab, "0")
     expect(buttons).to_have_text(["Replay"])
+    expect(tab.page.locator(".clock-next")).to_have_text("nothing is due")
     tab.press("Replay")
     tab.said("The webhook is sent again.")
-    advance(tab, "0")
     expect(tab.page.get_by_role("group", name="Tries").get_by_role("row")).to_have_count(4)
+    expect(buttons).to_have_text(["Replay"])
     assert len(control(tab, f"deliveries/{waiting['id']}")["tries"]) == 3
+    expect(tab.page.locator(".clock-next")).to_have_text("nothing is due")
+    tab.press("Due next", "link", "#views")
+    expect(tab.page.locator(".due-count")).to_have_text("idle")
 
 
 @pytest.mark.sendbox(
@@ -127,3 +137,94 @@ def test_the_built_in_receiver(tab: Tab) -> None:
     narrow(tab)
     tab.press("All that it got, as a list", "link")
     expect(tab.page.get_by_label("Search webhooks")).to_have_value("target:hook")
+
+
+@pytest.fixture
+def receiver() -> Iterator[str]:
+    """The address of a receiver that fails with an answer of its own."""
+
+    class Failing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            body = b'{"error": "no such order"}'
+            self.send_response(500)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """It says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Failing)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/hook"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_receiver_that_fails_is_seen(tab: Tab, receiver: str) -> None:
+    """Red in the list, with its status, the tries and the next one; whole with what it answered, and as curl."""
+    control(tab, "rules", {"when": {}, "then": "sending"})
+    sent(tab, "420777000100", callback=receiver)
+    advance(tab, "0")
+    tab.open("webhooks")
+    row = tab.page.locator("sb-list a.row")
+    expect(row.locator(".badge.bad")).to_have_text("waiting")
+    expect(row.locator(".status.bad")).to_have_text("500")
+    expect(row).to_contain_text("1 try, next ")
+    row.click()
+    detail = tab.page.locator(".detail")
+    expect(detail.locator("h1 .badge.bad")).to_have_text("waiting")
+    answer = detail.locator("details", has_text="Answer to try 1")
+    expect(answer.get_by_role("group", name="Headers of the answer to try 1")).to_contain_text("application/json")
+    expect(answer.locator("pre")).to_contain_text('"error": "no such order"')
+    tab.press("Copy as curl")
+    tab.said("Copied.")
+    command = shlex.split(tab.page.evaluate("navigator.clipboard.readText()"))
+    assert command[:4] == ["curl", "-X", "POST", receiver]
+    assert json.loads(command[-1])[0]["result"] == "sending"
+    tab.accessible()
+
+
+@pytest.mark.deep
+def test_webhooks_are_held_and_released_in_another_order(tab: Tab) -> None:
+    """Before their first try; put in order by buttons and by dragging, released one by one or together."""
+    control(tab, "rules", {"when": {}, "then": "sending"})
+    tab.open("webhooks")
+    tab.page.get_by_text("Hold and release").click()
+    tab.page.get_by_label("What is held").select_option("Those about a phone")
+    tab.fill("Phone", "420777000100")
+    tab.press("Hold next")
+    tab.said("Webhooks that fit are held from now on")
+    for number in ("420777000100", "420777000101", "420777000100", "420777000100"):
+        sent(tab, number)
+        advance(tab, "1s")
+    held = tab.page.get_by_role("list", name="Held webhooks").get_by_role("listitem")
+    expect(held).to_have_count(3)
+    ids = [held.nth(place).get_attribute("data-id") for place in range(3)]
+
+    def in_order(*places: int) -> None:
+        for place, number in enumerate(places):
+            expect(held.nth(place)).to_have_attribute("data-id", str(ids[number]))
+
+    in_order(0, 1, 2)
+    tab.press("Move 3 of 3 up")
+    in_order(0, 2, 1)
+    expect(tab.page.get_by_role("button", name="Move 2 of 3 up")).to_be_focused()
+    held.nth(0).drag_to(held.nth(2))
+    in_order(2, 1, 0)
+    tab.accessible()
+    tab.press("Hold no more")
+    tab.said("Webhooks leave by themselves again")
+    tab.press("Release 1 of 3")
+    tab.said("The webhook is released.")
+    expect(held).to_have_count(2)
+    tab.press("Release all in this order")
+    tab.said("2 webhooks leave one after another.")
+    expect(held).to_have_count(0)
+    tries = [entry["delivery"] for entry in control(tab, "journal?kind=try")["entries"]]
+    assert tries[-3:] == [ids[2], ids[1], ids[0]]
+    narrow(tab)

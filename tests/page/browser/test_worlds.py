@@ -58,7 +58,7 @@ def test_a_world_is_opened_by_hand(tab: Tab) -> None:
     form.get_by_text("or a scenario as text").click()
     form.get_by_label("Scenario as text").fill("sendbox: 1\nattempts: 7\n")
     form.get_by_role("button", name="Open", exact=True).click()
-    expect(tab.page.locator("#status .bad")).to_contain_text("scenario:2:11: 7 is not a list of rules")
+    expect(tab.page.locator("#status .bad")).to_contain_text("in line 2: 7 is not a list of rules")
     expect(form).to_be_visible()
 
 
@@ -84,7 +84,7 @@ def test_the_list_has_thousands_of_worlds(tab: Tab) -> None:
     tab.press("The library", "link")
     expect(tab.page.get_by_role("heading", name="The library")).to_be_visible()
     tab.page.go_back()
-    tab.fill("Search worlds", f"{key[:40]}-0007")
+    tab.fill("Search worlds", f"{key[9:40].upper()}-0007")
     expect(rows).to_have_count(1)
     tab.page.request.post(f"{tab.sendbox.origin}/_sandbox/worlds", data={"id": f"{key[:40]}-0007b"})
     expect(rows).to_have_count(2)

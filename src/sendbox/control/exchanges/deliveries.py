@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -13,14 +13,16 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, Page, count, map_in_slices, newest, page, select, sorted_page
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import Answer, Instant, JsonMapping, enum, moment, reference
+from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
 from sendbox.engine.expect.own import DELIVERY_STATES
 from sendbox.engine.kinds.answers import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
 from sendbox.engine.kinds.narration import EVENTS, short_line
-from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
+from sendbox.engine.kinds.own import delivery_view, head_of, tries_of, try_view
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.upcoming import STEP_DESCRIPTIONS
 from sendbox.runtime import policy
 from sendbox.runtime.dispatcher import encode_delivery
 from sendbox.runtime.slot import Slice
@@ -28,7 +30,7 @@ from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery, Try
+    from sendbox.engine.delivery.batches import ReceiverAnswer, Try
     from sendbox.engine.world import World
 
 STATE: Final = enum(DELIVERY_STATES)
@@ -47,10 +49,20 @@ class Deliveries(Cursor):
     total: int | None = None
 
 
+class TryAnswer(Answer):
+    """The answer of the receiver to a try; not `whole` where it was longer than what is kept."""
+
+    status: int
+    headers: list[Header]
+    body: str
+    whole: bool
+
+
 class TimedTry(WebhookTry):
-    """A try, and the time of the world that it took."""
+    """A try, the time of the world that it took, and what the receiver answered."""
 
     took: str | None
+    answer: TryAnswer | None = None
 
 
 class SentRequest(Answer):
@@ -122,19 +134,28 @@ async def deliveries(
         result = await page(every, attrgetter("number"), fits, limit, cursor, order)
     filtered = any(value is not None for value in (state, message_id, search))
     number = await count(every, fits, filtered=filtered) if total else None
-    view: Callable[[Observer, Delivery], Webhook | ShortWebhook] = _short if form == "short" else delivery_view
-    views = await map_in_slices(result.items, lambda delivery: view(on, delivery))
-    return Deliveries(deliveries=views, next_cursor=result.cursor, total=number)
+    if form == "short":
+        due = await _next_tries(world, result.items)
+        short = await map_in_slices(result.items, lambda delivery: _short(on, delivery, due.get(delivery)))
+        return Deliveries(deliveries=short, next_cursor=result.cursor, total=number)
+    whole = await map_in_slices(result.items, lambda delivery: delivery_view(on, delivery))
+    return Deliveries(deliveries=whole, next_cursor=result.cursor, total=number)
 
 
-def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
+def _short(on: Observer, delivery: Delivery, next_try: Instant | None) -> ShortWebhook:
     """The short form of a webhook, as lists show it."""
     events = [
         {name: short_line(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
         for event in delivery.events[:EVENTS]
     ]
-    carries, tries = len(delivery.events), len(delivery.tries)
-    return ShortWebhook(**head_of(on, delivery), events=events, carries=carries, tries=tries)
+    return ShortWebhook(
+        **head_of(on, delivery),
+        events=events,
+        carries=len(delivery.events),
+        tries=len(delivery.tries),
+        last_try=try_view(delivery.tries[-1]) if delivery.tries else None,
+        next_try=next_try,
+    )
 
 
 def search_keys(on: Observer) -> dict[str, SearchKey[Delivery]]:
@@ -177,7 +198,7 @@ def _ended(this_try: Try) -> str:
     return this_try.error or str(this_try.status or "")
 
 
-def _find(world: World, name: str) -> Delivery:
+def find_delivery(world: World, name: str) -> Delivery:
     """The delivery of an id. Raises `ControlError`."""
     delivery = world.outlets.find(name)
     if delivery is None:
@@ -189,19 +210,26 @@ def _find(world: World, name: str) -> Delivery:
 async def delivery(call: Call, delivery: str) -> WholeWebhook:
     """One webhook whole: what the list shows, and the `request` that is or was sent.
 
-    `signature` says how a receiver checks it, null where it is not signed. A try `took` a time of the world.
+    `signature` says how a receiver checks it, null where it is not signed. A try `took` a time of the world. Its
+    `answer` is the beginning of what the receiver answered, 4 KiB of its headers and of its body; the newest 1000 of a
+    world are kept, for as long as the process runs, and not what a client of the outbox reports.
     `next_try` is the instant of the next one, where one is due. `acts` are those of `hold`, `release` and `replay` that
     are legal now.
     """
     world = call.hosted.world
     await Slice().through(world.outlets.by_id.read())
-    webhook = _find(world, delivery)
-    http, on, took = encode_delivery(world, webhook), Observer(world, call.served.kinds), world.outlets.took
+    webhook = find_delivery(world, delivery)
+    http, on = encode_delivery(world, webhook), Observer(world, call.served.kinds)
+    took, answered = world.outlets.took, world.outlets.answers
     return WholeWebhook(
         **head_of(on, webhook),
         events=[on.event(event) for event in webhook.events],
         tries=[
-            TimedTry(**asdict(view), took=None if not _ended(this_try) else show(took.get(this_try, 0)))
+            TimedTry(
+                **asdict(view),
+                took=None if not _ended(this_try) else show(took.get(this_try, 0)),
+                answer=_answer(answered.get(this_try)),
+            )
             for view, this_try in zip(tries_of(webhook), webhook.tries, strict=True)
         ],
         request=SentRequest(
@@ -211,7 +239,7 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
             body=http.body.decode("utf-8", "replace"),
         ),
         signature=_signature(webhook, http),
-        next_try=await _next_try(world, webhook),
+        next_try=(await _next_tries(world, [webhook])).get(webhook),
         acts=[act for act, states in ACTS.items() if webhook.state in states],
     )
 
@@ -231,48 +259,62 @@ def _signature(delivery: Delivery, http: policy.HttpCall) -> Signature | None:
     )
 
 
-async def _next_try(world: World, delivery: Delivery) -> Instant | None:
-    """When a delivery that waits is tried; it is tried now where only its turn has to come."""
-    if delivery.state != "waiting":
+def _answer(answer: ReceiverAnswer | None) -> TryAnswer | None:
+    """What a receiver answered; None where nothing is kept."""
+    if answer is None:
         return None
-    if delivery.queued:
-        return moment(world.now)
+    headers = [list(header) for header in answer.headers]
+    body = answer.body.decode("utf-8", "replace")
+    return TryAnswer(status=answer.status, headers=headers, body=body, whole=answer.whole)
 
-    def about(step: tuple[object, ...]) -> bool:
-        return isinstance(step[-1], tuple) and step[-1][:1] == (delivery,)
 
-    steps = await select(world.timeline.steps[:], about)
-    return moment(min(step[0] for step in steps)) if steps else None
+async def _next_tries(world: World, deliveries: Sequence[Delivery]) -> dict[Delivery, Instant]:
+    """When those that wait are tried; it is now where only their turn has to come."""
+    waiting = [delivery for delivery in deliveries if delivery.state == "waiting"]
+    due = {delivery: world.now for delivery in waiting if delivery.queued}
+    later = {delivery for delivery in waiting if not delivery.queued}
+
+    def about(step: tuple[Any, ...]) -> bool:
+        match step[-1]:
+            case (Delivery() as delivery, _) if delivery in later:
+                return STEP_DESCRIPTIONS[step[3].__name__](step[4]) is not None  # else it will do nothing any more
+        return False
+
+    steps: Sequence[tuple[Any, ...]] = await select(world.timeline.steps[:], about) if later else ()
+    for step in steps:
+        delivery = step[4][0]
+        due[delivery] = min(step[0], due.get(delivery, step[0]))
+    return {delivery: moment(at) for delivery, at in due.items()}
 
 
 def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Webhook:
     """Does something with a delivery and shows it; `done` says what, where its state does not allow that."""
     world = call.hosted.world
-    delivery = _find(world, name)
+    delivery = find_delivery(world, name)
     if not act(world.outlets, delivery):
         raise ControlError(409, "wrong_state", f'a delivery in the state "{delivery.state}" cannot be {done}')
     return delivery_view(Observer(world, call.served.kinds), delivery)
 
 
-async def _named(call: Call, arguments: JsonMapping) -> JsonMapping:
+async def with_ids(call: Call, arguments: JsonMapping) -> JsonMapping:
     """The ids of all deliveries are made, which takes long for many."""
     await Slice().through(call.hosted.world.outlets.by_id.read())
     return arguments
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named, answers=Webhook)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=with_ids, answers=Webhook)
 async def replay_delivery(call: Call, delivery: str) -> Webhook:
     """Sends an ended delivery again."""
     return _act(call, delivery, Outlets.replay, "replayed; wait until it ended")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named, answers=Webhook)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=with_ids, answers=Webhook)
 async def hold_delivery(call: Call, delivery: str) -> Webhook:
     """Stops further tries."""
     return _act(call, delivery, Outlets.hold, "held")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named, answers=Webhook)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=with_ids, answers=Webhook)
 async def release_delivery(call: Call, delivery: str) -> Webhook:
     """Continues a held delivery."""
     return _act(call, delivery, Outlets.release, "released; only a held one can")

@@ -139,21 +139,24 @@ async def compare(
         call.runtime.kick(other)
 
 
-def align(here: list[AroundIt], there: list[AroundIt]) -> list[tuple[AroundIt | None, AroundIt | None]]:
-    """The entries of two worlds in pairs, by what they say and not when; None where the other world has no such entry.
+#: An entry of this world beside one of the other; None where a world has nothing like it.
+Row = tuple[AroundIt | None, AroundIt | None]
 
-    At both ends an entry whose counterpart lies outside is left out.
+
+def align(here: list[AroundIt], there: list[AroundIt]) -> list[Row]:
+    """The entries of two worlds in pairs, by what they say and not when; one that only one world has is alone.
+
+    An entry whose counterpart lies outside, or elsewhere at its instant, is left out.
     """
-    rows: list[tuple[AroundIt | None, AroundIt | None]] = []
+    rows: list[Row] = []
     mine, others = (list(map(_content, side)) for side in (here, there))
-    matcher = SequenceMatcher(None, mine, others, autojunk=False)
-    for _, first, end, other_first, other_end in matcher.get_opcodes():
-        rows += _pairs(here[first:end], there[other_first:other_end])
-    while rows and _is_cut(rows[0]):
-        del rows[0]
-    while rows and _is_cut(rows[-1]):
-        del rows[-1]
-    return rows
+    # what is in no digest, such as that a webhook was made, is alike everywhere: it only follows what it belongs to
+    alike = {_content(entry) for entry in (*here, *there) if not entry.canonical}
+    matcher = SequenceMatcher(alike.__contains__, mine, others, autojunk=False)
+    for word, first, end, other_first, other_end in matcher.get_opcodes():
+        pair = zip if word == "equal" else _pairs
+        rows += pair(here[first:end], there[other_first:other_end])
+    return [row for row in rows if None not in row or any(entry.only for entry in row if entry is not None)]
 
 
 def _content(entry: AroundIt) -> bytes:
@@ -162,11 +165,11 @@ def _content(entry: AroundIt) -> bytes:
     return orjson.dumps([entry.kind, lines or entry.words], option=orjson.OPT_SORT_KEYS)
 
 
-def _pairs(here: list[AroundIt], there: list[AroundIt]) -> Iterator[tuple[AroundIt | None, AroundIt | None]]:
-    """The entries in pairs of one kind, in their order; those without a counterpart are alone."""
+def _pairs(here: list[AroundIt], there: list[AroundIt]) -> Iterator[Row]:
+    """The entries in pairs that belong together, in their order; those without a counterpart are alone."""
     others = list(there)
     for entry in here:
-        place = next((place for place, other in enumerate(others) if other.kind == entry.kind), None)
+        place = next((place for place, other in enumerate(others) if _belong(entry, other)), None)
         if place is None:
             yield entry, None
             continue
@@ -176,9 +179,15 @@ def _pairs(here: list[AroundIt], there: list[AroundIt]) -> Iterator[tuple[Around
     yield from ((None, other) for other in others)
 
 
-def _is_cut(row: tuple[AroundIt | None, AroundIt | None]) -> bool:
-    """True if one side is missing only because the entries around the difference end there."""
-    return None in row and not any(entry.only for entry in row if entry is not None)
+def _belong(here: AroundIt, there: AroundIt) -> bool:
+    """True if two entries of one kind differ in both worlds, or are about the same message."""
+    return here.kind == there.kind and ((here.only and there.only) or bool(_messages(here) & _messages(there)))
+
+
+def _messages(entry: AroundIt) -> set[object]:
+    """The messages that an entry is about, by their canonical names."""
+    lines = [*entry.canonical, *(line.get("event") or {} for line in entry.canonical)]
+    return {line["message"] for line in lines if "message" in line}
 
 
 async def _read_journal(world: World, kinds: KindTable) -> Journal:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 import orjson
@@ -52,7 +52,7 @@ class EventKind(Struct, Generic[W, E], frozen=True):
 Events = Mapping[type, EventKind[Any, Any]]
 
 
-class Target(msgspec.Struct, frozen=True):
+class Target(msgspec.Struct, frozen=True, cache_hash=True):
     """The target of deliveries (§6, A01, A22). `url` "" is the world's built-in receiver. `secret` signs (A21)."""
 
     url: str
@@ -89,6 +89,35 @@ class Try:
         self.at = at
         self.status: int | None = None
         self.error: str | None = None
+
+
+#: Bytes of the body of an answer that are kept, and of its headers.
+MAX_ANSWER_BYTES: Final = 4 * 1024
+
+
+class ReceiverAnswer(Struct, frozen=True):
+    """The answer of a receiver to one try: for people, who read it through control. Nothing that happens depends on it.
+
+    `whole` is false if only its beginning is kept.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    whole: bool
+
+    @classmethod
+    def of(cls, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> ReceiverAnswer:
+        """An answer, of which the beginning is kept."""
+        kept: list[tuple[str, str]] = []
+        left, whole = MAX_ANSWER_BYTES, len(body) <= MAX_ANSWER_BYTES
+        for name, value in headers:
+            left -= len(name) + len(value)
+            if left < 0:
+                whole = False
+                break
+            kept.append((name.decode("latin-1"), value.decode("utf-8", "replace")))
+        return cls(status, tuple(kept), body[:MAX_ANSWER_BYTES], whole)
 
 
 class Delivery:
@@ -137,15 +166,19 @@ class Delivery:
 
 
 class Outlet:
-    """The line to one target: events of this instant, batches waiting, and whether one is under way (A22)."""
+    """The line to one target: events of this instant, batches waiting, and whether one is under way (A22).
 
-    __slots__ = ("builtin", "busy", "pending", "queue", "target")
+    The batches in `first` leave as soon as the target is free, without waiting for the clock: a tester sent them.
+    """
+
+    __slots__ = ("builtin", "busy", "first", "pending", "queue", "target")
 
     def __init__(self, target: Target, builtin: bool) -> None:
         self.target = target
         self.builtin = builtin
         self.pending: list[object] = []
         self.queue: deque[Delivery] = deque()
+        self.first: deque[Delivery] = deque()
         self.busy = False
 
 

@@ -10,12 +10,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from sendbox.engine.commands.tracing import Traces
-from sendbox.engine.delivery.batches import Delivery, Home, Outlet, Target, Try, in_one_row, paired, succeeded
+from sendbox.engine.delivery.batches import (
+    Delivery,
+    Home,
+    Outlet,
+    ReceiverAnswer,
+    Target,
+    Try,
+    in_one_row,
+    paired,
+    succeeded,
+)
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
@@ -35,6 +45,8 @@ _FAULTY_EVENTS_PER_TICK: Final = 8
 _TARGETS_PER_TICK: Final = 256
 #: So many deliveries are forgotten between two pauses; an even number, since an event has two places.
 _DELIVERIES_PER_PAUSE: Final = 1_000
+#: The answers of receivers that a world keeps, the newest ones.
+MAX_ANSWERS: Final = 1_000
 
 
 class Mark(Struct, frozen=True):
@@ -58,6 +70,21 @@ ACTS: Final = {
 
 def _is_over(delivery: Delivery) -> bool:
     return delivery.state in ACTS["replay"]
+
+
+class Hold(NamedTuple):
+    """A wish of a tester: webhooks about a phone, to a target, or all of them are held before their first try."""
+
+    phone: str | None = None
+    target: str | None = None
+
+    def fits(self, world: Home, delivery: Delivery) -> bool:
+        """True if a delivery is to be held."""
+        if self.target is not None and self.target != delivery.address:
+            return False
+        return self.phone is None or any(
+            world.events[type(event)].case(event).subject == self.phone for event in delivery.events
+        )
 
 
 class Outlets:
@@ -84,6 +111,10 @@ class Outlets:
         self._begun: list[Delivery] = []
         #: how many milliseconds those tries took that took any
         self.took: dict[Try, int] = {}
+        #: the answers of receivers, oldest first
+        self.answers: dict[Try, ReceiverAnswer] = {}
+        #: which webhooks are held before their first try
+        self.holds: list[Hold] = []
         #: how many deliveries have failed finally, and how many wait for a later try
         self.failed = self.retrying = 0
         self.faults = WebhookFaults(world, rules)
@@ -103,9 +134,16 @@ class Outlets:
         return len(self.under_way)
 
     @property
+    def leaving(self) -> int:
+        """The number of batches that are under way, or leave without a step of the timeline; at least one a line."""
+        going = sum(1 + len(delivery.outlet.first) for delivery in self.under_way)
+        return going + sum(len(outlet.queue) for outlet in self.waiting) + len(self.dirty)
+
+    @property
     def backlog(self) -> int:
         """The number of batches that wait for their turn, for a later try, or for the outcome of a try."""
-        return sum(len(outlet.queue) for outlet in self._lines.values()) + self.retrying + len(self.under_way)
+        queued = sum(len(outlet.queue) + len(outlet.first) for outlet in self._lines.values())
+        return queued + self.retrying + len(self.under_way)
 
     def line(self, target: Target) -> Outlet:
         """The line to a target; equal targets share one."""
@@ -141,6 +179,7 @@ class Outlets:
             for delivery in gone:
                 for tried in delivery.tries:
                     self.took.pop(tried, None)
+                    self.answers.pop(tried, None)
             left -= len(gone)
             yield
         place = 0
@@ -196,23 +235,56 @@ class Outlets:
         return self._world.journal.add(delivery.made_at, CODE["delivery"], delivery)
 
     def queue(self, delivery: Delivery) -> None:
-        """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once."""
-        outlet = delivery.outlet
-        delivery.state = "waiting"  # no longer held
-        if outlet.builtin and not self.captured:
-            self._begin_try(delivery)
-            begun = delivery.tries[-1]
-            if isinstance(begun, FakedTry):
-                begun.status, begun.error = begun.ending
-                self._finish_try(delivery, self._world.clock.now)
-                return
-            begun.status = 200
-            delivery.state = "delivered"
+        """Puts a batch at the end of its line, unless it is to be held before its first try."""
+        if self.holds and not delivery.tries and any(hold.fits(self._world, delivery) for hold in self.holds):
+            delivery.state = "held"
+            return
+        delivery.state = "waiting"
+        if self._answers_itself(delivery.outlet):
+            self._answer(delivery)
             return
         delivery.queued = True
-        outlet.queue.append(delivery)
+        delivery.outlet.queue.append(delivery)
+        if not delivery.outlet.busy:
+            self.waiting[delivery.outlet] = None
+
+    def send(self, delivery: Delivery) -> None:
+        """Puts a batch before those that wait in its line; it leaves at once if nothing is under way there."""
+        outlet = delivery.outlet
+        delivery.state = "waiting"  # no longer held
+        delivery.queued = True
+        outlet.first.append(delivery)
         if not outlet.busy:
+            self._begin_first(outlet)
+
+    def _begin_first(self, outlet: Outlet) -> None:
+        """Begins a try of the next batch that a tester sent; several where the built-in receiver answers."""
+        self.waiting.pop(outlet, None)
+        while outlet.first and not outlet.busy:
+            delivery = outlet.first.popleft()
+            delivery.queued = False
+            if self._answers_itself(outlet):
+                self._answer(delivery)
+            else:
+                outlet.busy = True
+                self.begin(delivery)
+        if outlet.queue and not outlet.busy:
             self.waiting[outlet] = None
+
+    def _answers_itself(self, outlet: Outlet) -> bool:
+        """True if webhooks of a line are answered here: by the built-in receiver, left to itself."""
+        return outlet.builtin and not self.captured
+
+    def _answer(self, delivery: Delivery) -> None:
+        """The built-in receiver answers at once."""
+        self._begin_try(delivery)
+        begun = delivery.tries[-1]
+        if isinstance(begun, FakedTry):
+            begun.status, begun.error = begun.ending
+            self._finish_try(delivery, self._world.clock.now)
+            return
+        begun.status = 200
+        delivery.state = "delivered"
 
     def _begin_try(self, delivery: Delivery) -> tuple[Delivery, int]:
         """Begins a try; the delivery with the number of the try, as the journal has them."""
@@ -247,17 +319,22 @@ class Outlets:
         """Begins a try for each target that waits, `_TARGETS_PER_TICK` targets at a time; True if there are more."""
         for outlet in list(islice(self.waiting, _TARGETS_PER_TICK)):
             del self.waiting[outlet]
-            if outlet.builtin and not self.captured:  # the app or outbox that took these has gone
+            if self._answers_itself(outlet):  # the app or outbox that took these has gone
                 queued, outlet.queue = outlet.queue, deque()
                 for delivery in queued:
                     delivery.queued = False
-                    self.queue(delivery)
+                    self._answer(delivery)
                 continue
             delivery = outlet.queue.popleft()
             delivery.queued = False
             outlet.busy = True
             self.begin(delivery)
         return bool(self.waiting)
+
+    @property
+    def has_begun(self) -> bool:
+        """True if there is something to take."""
+        return bool(self._begun)
 
     def take(self) -> list[Delivery]:
         """The batches of which a try has begun since the last call; each must come back to `outcome`."""
@@ -310,7 +387,9 @@ class Outlets:
     def free_due(self, outlet: Outlet) -> None:
         """The target can take its next batch."""
         outlet.busy = False
-        if outlet.queue:
+        if outlet.first:
+            self._begin_first(outlet)
+        elif outlet.queue:
             self.waiting[outlet] = None
 
     def retry_due(self, retry: tuple[Delivery, int]) -> None:
@@ -346,33 +425,40 @@ class Outlets:
         """Stops further tries until released; False when it has ended."""
         if delivery.state not in ACTS["hold"]:
             return False
+        outlet = delivery.outlet
         if delivery.queued:
             delivery.queued = False
-            delivery.outlet.queue.remove(delivery)
-            if not delivery.outlet.queue:
-                self.waiting.pop(delivery.outlet, None)
+            (outlet.first if delivery in outlet.first else outlet.queue).remove(delivery)
+            if not outlet.queue:
+                self.waiting.pop(outlet, None)
         delivery.state = "held"
         return True
 
     def release(self, delivery: Delivery) -> bool:
-        """Tries a held batch again, at this instant; False when it is not held."""
+        """Sends a held batch, before those that wait in its line; False when it is not held."""
         if delivery.state not in ACTS["release"]:
             return False
         if delivery.under_way:
             delivery.state = "sending"
         else:
-            self.queue(delivery)
+            self.send(delivery)
         return True
 
     def replay(self, delivery: Delivery) -> bool:
-        """Sends an ended batch once more, with the same events and id; False while it has not ended.
+        """Sends an ended batch once more, before those that wait in its line; False while it has not ended.
 
         Should it fail, it is retried as often as the schedule has tries left.
         """
         if not _is_over(delivery):
             return False
-        self.queue(delivery)
+        self.send(delivery)
         return True
+
+    def note_answer(self, this_try: Try, answer: ReceiverAnswer) -> None:
+        """Keeps the answer of a receiver to a try; the oldest one goes if there are too many."""
+        self.answers[this_try] = answer
+        if len(self.answers) > MAX_ANSWERS:
+            del self.answers[next(iter(self.answers))]
 
     def clear(self) -> None:
         """Forgets what is on its way, when the world ends."""
@@ -380,6 +466,7 @@ class Outlets:
         del self.by_id
         for outlet in self._lines.values():
             outlet.queue.clear()
+            outlet.first.clear()
             outlet.pending.clear()
         self.injection.clear()
 
@@ -395,6 +482,8 @@ class Outlets:
                 delivery.tries[-1].error = DROPPED
                 outlet = delivery.outlet
                 outlet.busy = False
+                outlet.queue.extendleft(reversed(outlet.first))
+                outlet.first.clear()
                 if delivery.state == "sending":
                     delivery.state = "waiting"
                     delivery.queued = True

@@ -61,6 +61,8 @@ class Judge:
     def view(self) -> Generator[None, None, JsonObject]:
         """The view of the expectation in the verdict; one with a condition that nothing can meet has failed."""
         view = yield from self._evaluate()
+        for row in [row for rows in self._rows for row in rows.values()]:
+            yield from row.clear()
         if view["never"] and view["state"] != FAILED:
             why = f"a condition that nothing can meet: {view['never'][0]['message']}"
             view |= {**state_view(None), "why": why, "nearest": [], "failed": []}

@@ -58,6 +58,12 @@ class Row:
             if number % _SORTED == 0:
                 yield
 
+    def clear(self) -> Generator[None, None, None]:
+        """Forgets the things, with pauses: to free many at once holds the loop."""
+        while self.things:
+            del self.things[-_SORTED:], self._places[-_SORTED:]
+            yield
+
     def follow(self, before: Occurrence, *, alike: bool, after: int | None, until: int | None) -> range:
         """The things that follow another one, from so many milliseconds after it up to so many; `alike`: they are of
         the same kind."""

@@ -107,11 +107,16 @@ class Webhook(WebhookHead):
 
 
 class ShortWebhook(WebhookHead):
-    """A webhook as a list shows it: the first of its events, how many it carries, how many tries there were."""
+    """A webhook as a list shows it: the first of its events, how many it carries, how many tries there were.
+
+    `last_try` is the newest of them, and `next_try` the instant of the one that is due.
+    """
 
     events: list[Event]
     carries: int
     tries: int
+    last_try: WebhookTry | None = None
+    next_try: Instant | None = None
 
 
 class RequestShown(Answer):

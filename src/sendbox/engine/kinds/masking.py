@@ -51,6 +51,7 @@ _QUOTED_USER: Final = regex(
 _PROOF: Final = (
     r"[^=&#?\s\"'<>]*?(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#?\s\"'<>]{0,99}"
 )
+_PROVING: Final = regex(r"auth|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token", re.IGNORECASE)
 _QUERY: Final = regex(rf"(?<=[?&])({_PROOF}=)([^&#\s\"'<>\\]+)", re.IGNORECASE)
 _QUERIED: Final = regex(rb"[?&]" + _PROOF.encode() + rb"=", re.IGNORECASE)
 #: The address of a webhook in a text: a form, YAML, an object that is not whole, or words.
@@ -245,6 +246,8 @@ class Mask:
                 key: self._headers(item) if called and key == "headers" else self.field(item, str(key), keys)
                 for key, item in value.items()
             }
+            if {"status", "headers", "body"} <= value.keys():
+                view["headers"] = self._answered(value["headers"])
             for field in _addresses(value, name):
                 if isinstance(address := view.get(field), str):
                     view[field] = self.address(address)
@@ -258,6 +261,10 @@ class Mask:
         if isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers):
             return [[name, self._header(name, value)] for name, value in headers]
         return self.secret(str(headers))
+
+    def _answered(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
+        """The headers that a receiver answered: their values, but for those whose names say that they are secret."""
+        return [[name, self.secret(value) if _PROVING.search(name) else self.text(value)] for name, value in headers]
 
     def _header(self, name: object, value: object) -> object:
         return value if str(name).lower() in OWN else self.secret(str(value))

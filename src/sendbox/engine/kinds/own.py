@@ -13,7 +13,7 @@ import orjson
 
 from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.bounds import crowded
-from sendbox.engine.delivery.batches import Delivery, succeeded
+from sendbox.engine.delivery.batches import Delivery, Try, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.several import Several
 from sendbox.engine.delivery.injection import FakedTry, InjectedFault, log_fault
@@ -131,15 +131,17 @@ def head_of(on: Observer, delivery: Delivery) -> JsonObject:
 
 def tries_of(delivery: Delivery) -> list[answers.WebhookTry]:
     """The tries of a delivery; `rule` is set if a rule answered in place of the receiver."""
-    return [
-        answers.WebhookTry(
-            at=moment(this_try.at),
-            status=this_try.status,
-            error=this_try.error,
-            rule=this_try.rule.title if isinstance(this_try, FakedTry) else None,
-        )
-        for this_try in delivery.tries
-    ]
+    return [try_view(this_try) for this_try in delivery.tries]
+
+
+def try_view(this_try: Try) -> answers.WebhookTry:
+    """One try."""
+    return answers.WebhookTry(
+        at=moment(this_try.at),
+        status=this_try.status,
+        error=this_try.error,
+        rule=this_try.rule.title if isinstance(this_try, FakedTry) else None,
+    )
 
 
 def delivery_view(on: Observer, delivery: Delivery) -> answers.Webhook:

@@ -31,7 +31,7 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Exchange, Refused
+from sendbox.services.http.exchange import Exchange, Refused, header
 
 #: Fields that hold the client's own values, in which a null means what the client says.
 VALUES: Final = frozenset({"payload", "params_buttons", "parameters_buttons", "parameters_body"})
@@ -94,7 +94,7 @@ def without_nulls(value: object, depth: int = FIELDS_DEEP) -> Any:
 
 def content_type_finding(exchange: Exchange) -> Finding | None:
     """The finding about a content type that is not JSON; None, with advice, if the body is read anyway (A75)."""
-    value = exchange.header(b"content-type")
+    value = header(exchange.headers, b"content-type")
     if value == JSON_TYPE:
         return None
     code, text = CONTENT_TYPE_MISSING, "no content type is given"

@@ -270,7 +270,10 @@ class AbsentText(Answer):
 
 
 class ShortHandset(Answer):
-    """A handset as a list shows it: how many texts it received and sent; `absent` is a message that is not on it."""
+    """A handset as a list shows it: how many texts it received and sent, and how many `messages` were sent to it.
+
+    `absent` is a message that is not on it.
+    """
 
     number: str
     online: bool
@@ -278,6 +281,7 @@ class ShortHandset(Answer):
     conversation_open: bool
     received: int
     sent: int
+    messages: int
     last: LastText | None
     absent: AbsentText | None = None
 
@@ -343,8 +347,12 @@ class Explanation(Answer):
 
 
 class ToldAttempt(Attempt):
-    """An attempt, and what the phone shows of it, or would show; `truncated`: the beginning of a longer text."""
+    """An attempt, and what the phone shows of it, or would show; `truncated`: the beginning of a longer text.
 
+    `due` has the instants of what is `planned`.
+    """
+
+    due: list[Instant]
     from_: str | None
     body: str
     content: Content | None = None

@@ -165,9 +165,10 @@ class Messaging(Part):
         now = world.clock.now
         is_list = operation == LIST_OPERATION
         source = content if record is None else record
-        request = kind(world.naming, *world.numbered(operation, content))
+        naming = world.naming
+        request = kind(naming, *world.numbered(operation, content))
         names = request.names
-        request_id = make_id(names, world.naming, 0)
+        request_id = make_id(names, naming, 0)
         base_ids: list[str] = []
         answers: list[list[str | None]] = []
         findings: list[Finding] = []
@@ -176,7 +177,7 @@ class Messaging(Part):
         for send in sends:
             template_findings = _check_templates(self, send)
             findings += template_findings
-            base = make_base_id(names, world.naming, send.index) if is_list else ""
+            base = make_base_id(names, naming, send.index) if is_list else ""
             submission = Submission(
                 send, operation, key, request, send.index, self.accepted, source, (), None, origin, world.chooser
             )
@@ -185,16 +186,14 @@ class Messaging(Part):
             messages: list[Message] = []
             for position, recipient in enumerate(send.recipients):
                 # no webhook could name a recipient without a number (§6)
-                refused = not recipient.valid and (refuse_numbers or not recipient.number.strip())
-                if template_findings or refused:
+                if template_findings or (not recipient.valid and (refuse_numbers or not recipient.number.strip())):
                     if not template_findings:
                         place = f"{send.path}.to[{position}].phone_number"
                         findings.append(number_finding(recipient.number, place, "A08"))
                     ids.append(None)
                     continue
-                message_id = f"{base}-{position}" if is_list else make_id(names, world.naming, position + 1)
+                ids.append(f"{base}-{position}" if is_list else make_id(names, naming, position + 1))
                 messages.append(Message(submission, position, recipient.number, recipient.valid, now))
-                ids.append(message_id)
             base_ids.append(base)
             answers.append(ids)
             if messages:

@@ -33,7 +33,7 @@ _LONG: Final = 128
 CONDITIONS: Final = ("sent", "delivered", "seen")
 
 
-class Step(msgspec.Struct):
+class Step(msgspec.Struct, gc=False):
     """One flow step (§2.2), its sender resolved against the root's. `ttl` in milliseconds, None = no TTL.
 
     It may belong to many messages, and never changes. `Send.text` is its text: with `inherits` that of the root.
@@ -85,7 +85,7 @@ def _place(raw: bytes, part: bytes) -> slice | None:
     return None if first < 0 else slice(first, first + len(part))
 
 
-class Send(msgspec.Struct):
+class Send(msgspec.Struct, gc=False):
     """One Message object (§2.1) as messaging takes it. `at` is virtual milliseconds from `datetime`, None = now."""
 
     #: none once the messages are made

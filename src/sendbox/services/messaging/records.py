@@ -10,6 +10,7 @@ import struct
 from array import array
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -78,18 +79,15 @@ def _base_id(naming: Naming, digest: bytes, equal: int, index: int) -> str:
     return make_base_id(_names(naming, digest, equal), naming, index)
 
 
-class Request:
+class Request(msgspec.Struct, eq=False, gc=False):
     """An accepted request: what its ids are derived from. So they need not be kept, and most are never asked for.
 
     `digest` is the hash of its canonical content, `equal` the number of equal requests before it (§2.3).
     """
 
-    __slots__ = ("digest", "equal", "naming")
-
-    def __init__(self, naming: Naming, digest: bytes, equal: int) -> None:
-        self.naming = naming
-        self.digest = digest
-        self.equal = equal
+    naming: Naming
+    digest: bytes
+    equal: int
 
     @property
     def id(self) -> str:
@@ -98,8 +96,8 @@ class Request:
 
     @property
     def names(self) -> bytes:
-        """64 bytes that name it and its first three messages."""
-        return _names(self.naming, self.digest, self.equal)
+        """64 bytes that name it and its first three messages; they are remembered once an id is asked for again."""
+        return self.naming.name("request", self.digest, self.equal)
 
     def message_id(self, place: int) -> str:
         """The id of the message to the recipient at a place, of a request with one object."""
@@ -355,6 +353,12 @@ class Attempt(msgspec.Struct, eq=False):
     def planned(self) -> list[str]:
         """The results that are still to come."""
         return [STATES[code] for code, _, _ in (self.plan or ())[self.position :]]
+
+    def due(self, now: int) -> list[int]:
+        """The instants at which these will come, as far as can be said now: one counts from the one before it."""
+        last = max((int(at) for _, at in iter_transitions(self.history)), default=now)
+        after = accumulate(after for _, after, _ in (self.plan or ())[self.position :])
+        return [max(last + ms, now) for ms in after]
 
     def note(self, name: str, value: object) -> None:
         """Keeps something rarely needed."""

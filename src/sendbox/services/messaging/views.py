@@ -221,6 +221,7 @@ def phone_short(world: World, number: str) -> Generator[None, None, answers.Shor
         conversation_open=phones.conversation_open(number),
         received=received + len(texts),
         sent=len(written),
+        messages=len(messages),
         last=None
         if last is None
         else answers.LastText(

@@ -28,8 +28,7 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
     `prefix` is the calling code of the account's country. Only ASCII digits count; other characters are dropped, and
     so are leading zeros (`00` and a trunk `0`).
     """
-    own, assigned = codes().get(prefix), heads()
-    national = () if own is None else own.lengths
+    national, assigned = _lengths(prefix), heads()
     size = len(raw)
     if SHORTEST <= size <= LONGEST and size not in national and raw[:3] in assigned and raw.isdigit() and raw.isascii():
         return raw
@@ -43,6 +42,13 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
         elif size == 9 and prefix == "420" and digits[0] in "67":
             digits = "420" + digits
     return digits if SHORTEST <= len(digits) <= LONGEST and digits[:3] in assigned else None
+
+
+@lru_cache(1024)
+def _lengths(prefix: str) -> tuple[int, ...]:
+    """The lengths of national numbers where the calling code is this one; none for a code that is not assigned."""
+    own = codes().get(prefix)
+    return () if own is None else own.lengths
 
 
 def doubtful(number: str) -> bool:

@@ -1,13 +1,15 @@
 /** Calls of control. The page reads and acts through these only. */
 
+import { sentence } from "./errors.js";
+import { presence } from "./presence.js";
 import { ask, authorization } from "./token.js";
 
 const BASE = "/_sandbox";
 
-/** What control answered instead: `status`, `error` (a stable word), `message` (what is legal), and more in `detail`. */
+/** What control answered instead: `status`, `error` (a stable word), `message` (a sentence), and more in `detail`. */
 export class ControlError extends Error {
   constructor(status, answer) {
-    super(answer.message ?? `the answer has the status ${status}`);
+    super(sentence({ ...answer, message: answer.message ?? `The answer has the status ${status}.` }));
     this.status = status;
     this.error = answer.error ?? "failed";
     this.detail = answer;
@@ -31,8 +33,11 @@ export async function call(method, address, { query = {}, body, signal } = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ControlError(0, { error: "unreachable", message: "The sandbox does not answer. Is it still running?" });
+    presence.lost();
+    throw new ControlError(0, { error: "unreachable" });
   }
+  const [, world = null] = /\/worlds\/([^/?]+)/.exec(address) ?? [];
+  presence.heard(world && decodeURIComponent(world), response.headers.get("sendbox-instance"));
   const text = await response.text();
   let answer = text;
   if (response.headers.get("content-type")?.startsWith("application/json")) {

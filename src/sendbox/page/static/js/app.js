@@ -5,6 +5,8 @@ import { counts } from "./counts.js";
 import { h } from "./dom.js";
 import { listen } from "./keyboard.js";
 import { START, TITLES, drawViews } from "./nav.js";
+import { isKept, keep, openingOf } from "./opening.js";
+import { presence } from "./presence.js";
 import { address, follow, place, start } from "./route.js";
 import { lists } from "./served.js";
 import { store } from "./store.js";
@@ -42,8 +44,8 @@ async function draw() {
   [then, rest] = [moment, fields];
   if (travelled) store.travel();
   // within a view only some fields of the address change: the view itself looks at them
-  if (same === shown && main.firstElementChild?.localName.startsWith("sb-")) {
-    if (changed) main.firstElementChild.moved();
+  if (same === shown && main.lastElementChild?.localName.startsWith("sb-")) {
+    if (changed) main.lastElementChild.moved();
     // on a narrow page the row that was followed is hidden by what it opened
     requestAnimationFrame(() => {
       const at = document.activeElement;
@@ -60,6 +62,7 @@ async function draw() {
   const view = document.createElement(`sb-${tag}`);
   main.className = name;
   main.replaceChildren(view);
+  drawMissing();
   main.removeAttribute("aria-busy");
   if (document.activeElement === document.body || nav.contains(document.activeElement)) main.scrollTop = 0;
 }
@@ -67,15 +70,21 @@ async function draw() {
 /** A world that is not open: the page waits for it, and shows it as soon as it opens. */
 function drawMissing() {
   const { missing, world: id } = store;
+  const restarted = presence.restarted(id) && missing?.status === 404;
   document.body.classList.toggle("missing", missing !== null);
   document.getElementById("missing")?.remove();
   if (missing === null || id === null) return;
-  main.before(h("section.card.padded", { id: "missing", role: "alert" },
-    h("h1", missing.status === 404 ? "This world is not open" : "This world cannot be shown"),
-    h("p", missing.message),
+  main.prepend(h("section.card.padded", { id: "missing", role: "alert" },
+    h("h1", restarted ? "The sandbox was restarted" : missing.status === 404 ? "This world is not open" : "This world cannot be shown"),
+    restarted
+      ? h("p", "This world ended with it. ", isKept(id)
+        ? "It can be opened again with the same scenario, seed and clock, but without what happened in it." : "It can be opened anew.")
+      : h("p", missing.message),
     missing.status === 404 && h("p", "It appears here as soon as it opens: with the first call that a client makes with this key, or now."),
     h("div.actions",
-      missing.status === 404 && h("button.first", { type: "button", onclick: () => act(() => call("POST", path("worlds"), { body: { id } })) }, "Open it"),
+      missing.status === 404 && h("button.first", {
+        type: "button", onclick: () => act(() => call("POST", path("worlds"), { body: restarted ? openingOf(id) : { id } }), "The world is open."),
+      }, restarted && isKept(id) ? "Open the same world again" : "Open it"),
       h("a.button", { href: address({}, []) }, "The open worlds"))));
 }
 
@@ -95,6 +104,14 @@ async function followToControl(event) {
 
 addEventListener("click", followToControl);
 store.addEventListener("world", drawMissing);
+// once the first rows are there
+store.addEventListener("world", () => {
+  if (store.live && store.info) requestIdleCallback(() => {
+    keep(store.world);
+    // the other views, which are then there while the sandbox is not
+    import(`./views/try.js`);
+  });
+});
 counts.addEventListener("change", () => drawViews(named()));
 start();
 listen();

@@ -4,6 +4,7 @@ import "./clock.js";
 import { h, show } from "./dom.js";
 import { icon } from "./icons.js";
 import { manage } from "./manage.js";
+import { presence } from "./presence.js";
 import "./past.js";
 import "./player.js";
 import { address, follow, place } from "./route.js";
@@ -26,8 +27,8 @@ function draw() {
   const theme = document.documentElement.dataset.theme;
   const names = Object.keys(THEMES);
   const next = names[(names.indexOf(theme) + 1) % names.length];
-  const state = past ? "past" : store.missing ? "none" : store.live ? "on" : "waits";
-  const said = { past: "the past", none: "not open", on: "live", waits: "connecting" }[state];
+  const state = presence.gone ? "gone" : past ? "past" : store.missing ? "none" : store.live ? "on" : "waits";
+  const said = { gone: "The sandbox does not answer", past: "the past", none: "not open", on: "live", waits: "connecting" }[state];
   show(bar,
     h("a.brand", { href: "/_sandbox/" }, h("img", { src: document.querySelector("link[rel=icon]").href, alt: "", width: 24, height: 24 }), "Sendbox"),
     world !== null && h("button.plain.world", {
@@ -49,5 +50,6 @@ try {
   document.documentElement.dataset.theme = localStorage.getItem("sendbox-theme") ?? "auto";
 } catch { /* a browser that keeps nothing */ }
 store.addEventListener("world", draw);
+presence.addEventListener("turn", draw);
 follow(draw);
 draw();

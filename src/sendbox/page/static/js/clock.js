@@ -8,7 +8,7 @@ import { presentText, run } from "./present.js";
 import { address, go } from "./route.js";
 import { store } from "./store.js";
 import { View, act } from "./view.js";
-import { since, when } from "./words.js";
+import { count, since, when } from "./words.js";
 
 /** Each mode, and what time does in it. */
 const MODES = {
@@ -61,13 +61,13 @@ class Clock extends View {
     // a fast clock would be a flicker of milliseconds
     const text = when(`${now.slice(0, 19)}Z`);
     if (time.textContent !== text) time.firstChild.data = text;
-    const { next_due: next } = store.info.clock;
     const due = this.querySelector(".clock-next");
-    if (next && due) due.textContent = this.#next(now);
+    if (due) due.textContent = this.#next(now);
   }
 
   #next(now) {
-    const { next_due: next, mode } = store.info.clock;
+    const { next_due: next, mode, webhooks } = store.info.clock;
+    if (webhooks) return `${count(webhooks, "webhook")} now`;
     if (!next) return "nothing is due";
     // in whole seconds where time passes
     const rest = mode === "real" ? `${next.slice(0, 19)}Z` : next;

@@ -16,7 +16,7 @@ class Counts extends EventTarget {
 
   constructor() {
     super();
-    for (const type of ["news", "then", "world"]) store.addEventListener(type, () => this.#later(type === "news" ? GATHERED : 0));
+    for (const type of ["news", "then", "world"]) store.addEventListener(type, () => this.#later(type === "world" ? 0 : GATHERED));
   }
 
   /** The number of a view, undefined where it is not known. */

@@ -2,10 +2,11 @@
  * A list of any length: only the rows that are seen are elements, and further pages are asked for when they come near.
  * What a person looks at stays in its place: while the pointer or the focus is on a row, or the list is scrolled, sorted
  * or paused, new items wait above under a button. `data` of the element: `{of, name, fetch, row, key, kinds, height, label,
- * noun, empty, columns, narrow, sorting, sorted}`; `row(item)` makes a link or a button; another `of` begins anew.
+ * noun, empty, columns, narrow, sorting, sorted, moves}`; `row(item)` makes a link or a button; another `of` begins anew.
  */
 
 import { h, show } from "./dom.js";
+import { Asking } from "./list/asking.js";
 import { bar } from "./list/bar.js";
 import { WIDE, heads, spread } from "./list/columns.js";
 import { Items } from "./list/items.js";
@@ -14,50 +15,51 @@ import { rows } from "./list/rows.js";
 import { place } from "./route.js";
 import { store } from "./store.js";
 
-/** How high a row with columns is. */
+/** How high a row with columns is; and after a scroll by how many rows they are drawn again: fewer than lie beyond what is seen. */
 const LINE = 40;
+const SOON = 4;
 
 class List extends HTMLElement {
   own = new Set(["class", "tabindex", "style"]);
   data = null;
   #items = new Items();
   #paused = false;
-  #busy = false;
-  #again = false;
-  #known = false;
-  #failed = null;
-  /** whether something happened that is not shown */
+  #asking = new Asking();
+  /** where it was scrolled to when it was drawn last */
+  #drawn = 0;
+  /** whether something happened that is not shown, and whether something happened at all since they were asked for */
   #late = false;
+  #aged = false;
   /** the key of the row that had the focus last */
   #stop = null;
   #news = ({ detail }) => {
     const { kinds } = this.data;
     if (place().has("then")) return;
-    if (!kinds || detail.has("*") || kinds.some((kind) => detail.has(kind))) this.refresh();
+    if (kinds && !detail.has("*") && !kinds.some((kind) => detail.has(kind))) return;
+    this.#aged = true;
+    this.refresh();
   };
 
-  #then = () => this.refresh({ anew: true });
-  #resized = () => this.#draw({ anchored: true });
+  #heard = [
+    [store, "news", this.#news], [store, "then", () => this.refresh({ anew: true })], [WIDE, "change", () => this.#draw({ anchored: true })],
+  ];
 
   connectedCallback() {
     this.#items.take(this.data);
     this.#ready();
-    store.addEventListener("news", this.#news);
-    store.addEventListener("then", this.#then);
-    WIDE.addEventListener("change", this.#resized);
+    for (const [target, type, listener] of this.#heard) target.addEventListener(type, listener);
     this.refresh();
   }
 
   disconnectedCallback() {
-    store.removeEventListener("news", this.#news);
-    store.removeEventListener("then", this.#then);
-    WIDE.removeEventListener("change", this.#resized);
+    for (const [target, type, listener] of this.#heard) target.removeEventListener(type, listener);
   }
 
   #ready() {
     if (this.onscroll) return;
     this.onscroll = () => {
-      this.#draw();
+      if (Math.abs(this.scrollTop - this.#drawn) < SOON * this.#height) this.#more();
+      else this.#scrolled();
       this.#release();
     };
     this.addEventListener("focusin", ({ target }) => { this.#stop = target.closest("li")?.key ?? this.#stop; });
@@ -73,7 +75,7 @@ class List extends HTMLElement {
     this.#items.take(this.data);
     if (!other) return this.#draw({ anchored: true });
     this.#items.clear();
-    [this.#known, this.scrollTop, this.#stop] = [false, 0, null];
+    [this.#asking.known, this.scrollTop, this.#stop] = [false, 0, null];
     this.refresh({ anew: true });
   }
 
@@ -89,8 +91,14 @@ class List extends HTMLElement {
         await this.#items.hold({ still: this.#paused });
         if (this.#paused) return;
       }
-      await this.#items.renewFrom(range(this, this.#items.all.length, this.#height)[0]);
+      await this.#items.renewFrom(this.#first);
     });
+  }
+
+  /** Draws the rows that came in sight; they may have changed since they were asked for. */
+  #scrolled() {
+    this.#draw();
+    if (this.#aged && !this.#asking.busy) this.#ask(() => this.#items.renewFrom(this.#first));
   }
 
   /** Shows what waits, from the top. */
@@ -120,32 +128,23 @@ class List extends HTMLElement {
   }
 
   async #ask(doing) {
-    if (this.#busy) {
-      this.#again = true;
-      return;
-    }
-    this.#busy = true;
     const { of } = this.data;
-    try {
-      await doing();
-      this.#failed = null;
-    } catch (error) {
-      this.#failed = error;
-    }
-    [this.#busy, this.#known] = [false, true];
-    if (!this.isConnected) return;
-    if (this.#again || of !== this.data.of) {
-      this.#again = false;
-      return this.refresh({ anew: of !== this.data.of });
-    }
-    this.#draw({ anchored: true });
+    if (!(await this.#asking.run(doing)) || !this.isConnected) return;
+    const [wanted, anew] = [this.#asking.wanted(), of !== this.data.of];
+    if (!anew) this.#draw({ anchored: true });
+    if (wanted || anew) return this.refresh({ anew });
   }
 
   /** Asks for the next page where its rows come near; of a list that is not seen none does. */
   #more() {
     const end = this.#items.all.length * this.#height - this.clientHeight * 2;
-    if (this.#items.next === null || this.#busy || !this.clientHeight || this.scrollTop < end) return;
+    if (this.#items.next === null || this.#asking.busy || !this.clientHeight || this.scrollTop < end) return;
     this.#ask(() => this.#items.more());
+  }
+
+  /** The first row that is drawn. */
+  get #first() {
+    return range(this, this.#items.all.length, this.#height)[0];
   }
 
   get #wide() {
@@ -159,8 +158,9 @@ class List extends HTMLElement {
 
   #draw({ anchored = false } = {}) {
     const { label, empty } = this.data;
-    if (this.#failed) return show(this, h("p.empty", { role: "alert" }, this.#failed.message));
-    if (!this.#known) return show(this, h("p.empty", "Loading …"));
+    const { failed, known } = this.#asking;
+    if (failed) return show(this, h("p.empty", { role: "alert" }, failed.message));
+    if (!known) return show(this, h("p.empty", "Loading …"));
     const { all } = this.#items;
     if (!all.length) return show(this, h("p.empty", empty ?? "Nothing yet."));
     const top = anchored ? anchor(this, this.#items, this.#height) : this.scrollTop;
@@ -169,21 +169,18 @@ class List extends HTMLElement {
     const on = { paused: this.#paused, catchUp: (event) => this.#catchUp(event), pause: () => this.#pause() };
     show(this, bar(this.#items, this.data, on, this.#wide && heads(this, this.data)), h("ul.window", { "aria-label": label, style: { height: `${all.length * this.#height}px` } }, rows(this, this.#items, this.data, { height: this.#height, top, stop: this.#stop })));
     if (top !== this.scrollTop) this.scrollTop = top;
+    this.#drawn = top;
     this.#more();
   }
 
   /** Moves the focus by so many rows; from elsewhere to the row that Tab leads to. */
   step(by) {
     const here = this.querySelector("li:focus-within");
-    this.#reach(here ? Number(here.getAttribute("aria-posinset")) - 1 + by : null);
+    this.enter(here ? Number(here.getAttribute("aria-posinset")) - 1 + by : null);
   }
 
-  /** Moves the focus to the row that had it last. */
-  enter() {
-    this.#reach(null);
-  }
-
-  #reach(index) {
+  /** Moves the focus to a row; to the one that had it last, where none is named. */
+  enter(index = null) {
     const { all } = this.#items;
     if (!all.length) return;
     const last = this.#items.indexOf(this.#stop);

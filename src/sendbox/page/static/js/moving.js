@@ -18,7 +18,11 @@ export function typed(text) {
 
 function said(moved) {
   const far = span(Date.parse(moved.to) - Date.parse(moved.from));
-  const done = [moved.fired && count(moved.fired, "step"), moved.deliveries && count(moved.deliveries, "webhook")];
+  const tries = moved.entries.filter(({ kind }) => kind === "try").length;
+  const done = [
+    moved.fired && count(moved.fired, "step"),
+    moved.deliveries ? count(moved.deliveries, "webhook") : tries && count(tries, "try of a webhook", "tries of webhooks"),
+  ];
   const failed = moved.failed ? `, ${moved.failed} not delivered` : "";
   const what = done.filter(Boolean).join(", ") || "nothing was due";
   return `${far} passed, to ${when(moved.to)}: ${what}${failed}${moved.idle ? "; nothing more is due" : ""}.`;

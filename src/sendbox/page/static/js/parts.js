@@ -2,7 +2,7 @@
 
 import { h, show } from "./dom.js";
 import { icon } from "./icons.js";
-import { say } from "./view.js";
+import { say } from "./notes.js";
 import { cut, tone } from "./words.js";
 
 /** A result or a state as a mark. */
@@ -33,7 +33,7 @@ function indented(value) {
 /** A button that copies a text, or what a function answers; `about` is its whole name where there are several. */
 export function copy(what, label = "Copy", about = null) {
   return h("button.small", {
-    type: "button", "aria-label": about,
+    type: "button", "aria-label": about, class: typeof what === "string" && "local",
     onclick: async () => {
       try {
         await navigator.clipboard.writeText(typeof what === "function" ? await what() : what);
@@ -47,7 +47,7 @@ export function copy(what, label = "Copy", about = null) {
 
 /** A button that saves a text as a file. */
 export function save(content, name, label) {
-  return h("button.small", {
+  return h("button.small.local", {
     type: "button",
     onclick: () => {
       const url = URL.createObjectURL(new Blob([content], { type: "text/plain" }));

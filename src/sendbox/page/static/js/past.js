@@ -8,7 +8,7 @@ import { icon } from "./icons.js";
 import { address, go, place } from "./route.js";
 import { store } from "./store.js";
 import { View } from "./view.js";
-import { cut, when } from "./words.js";
+import { cut, inWords, when } from "./words.js";
 
 /** Milliseconds between two places while the slider moves, and while the past is played. */
 const MOVES = 120;
@@ -106,7 +106,7 @@ class Past extends View {
     if (entry === null) return [];
     const here = this.#at ?? entry.n;
     const known = here === entry.n;
-    const words = known ? [entry.who && `${entry.who}: `, entry.text ?? entry.kind].filter(Boolean).join("") : "…";
+    const words = known ? [entry.who && `${entry.who}: `, inWords(entry.text ?? entry.kind)].filter(Boolean).join("") : "…";
     const step = (by, name, label) => h("button.small", {
       type: "button", "aria-label": label, title: label, disabled: by < 0 ? here <= first : here >= this.#last,
       onclick: () => this.#go(here + by),

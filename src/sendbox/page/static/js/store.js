@@ -6,6 +6,7 @@
 
 import { call, path } from "./api.js";
 import * as live from "./live.js";
+import { presence } from "./presence.js";
 
 /** Milliseconds in which news are gathered. */
 const GATHERED = 120;
@@ -41,9 +42,12 @@ class Store extends EventTarget {
     if (world === null) return this.#tell("world");
     try {
       const info = await call("GET", path("worlds", world));
-      if (world === this.world) [this.info, this.missing, this.entries] = [info, null, info.entries ?? 0];
+      if (world !== this.world) return;
+      [this.info, this.missing, this.entries] = [info, null, info.entries ?? 0];
+      presence.settled(world);
     } catch (error) {
-      if (world === this.world) [this.info, this.missing] = [null, error];
+      // while the sandbox does not answer, what is known stays
+      if (world === this.world && error.error !== "unreachable") [this.info, this.missing] = [null, error];
     }
     this.#tell("world");
   }
@@ -54,6 +58,7 @@ class Store extends EventTarget {
       this.live = open;
       this.#tell("world");
       if (again) this.news("*");
+      if (this.world !== null && (!open || presence.gone)) this.refresh();
     } else if (type === "worlds") {
       this.#tell("worlds");
     } else if (data?.world !== this.world) {

@@ -5,9 +5,15 @@
 
 import { World } from "./api.js";
 import { show, h } from "./dom.js";
+import { say as tell } from "./notes.js";
 import { presentText, run } from "./present.js";
 import { place } from "./route.js";
 import { store } from "./store.js";
+
+export { say } from "./notes.js";
+
+/** Errors that pass: what is shown and typed stays until the sandbox, or the world, is there again. */
+const PASSING = ["unreachable", "no_such_world"];
 
 export class View extends HTMLElement {
   /** Kinds of journal entries after which the view asks again; null: any. `clock` is a move of the clock. */
@@ -93,6 +99,7 @@ export class View extends HTMLElement {
           this.failed = null;
         } catch (error) {
           if (error.name === "AbortError") return;
+          if (PASSING.includes(error.error) && this.#data !== undefined) return;
           this.failed = error;
         }
         if (this.isConnected) this.redraw();
@@ -125,23 +132,14 @@ export class View extends HTMLElement {
   }
 }
 
-/** Says something to the person, and to a reader of the screen. */
-export function say(text, { bad = false } = {}) {
-  const status = document.getElementById("status");
-  const note = h("p", { class: bad ? "note bad" : "note" }, text);
-  status.replaceChildren(note);
-  clearTimeout(say.timer);
-  say.timer = setTimeout(() => note.remove(), bad ? 10_000 : 4_000);
-}
-
 /** Carries out an act of a person; what control refuses is said. Returns the answer, undefined where it was refused. */
 export async function act(doing, done = null) {
   try {
     const answer = await doing();
-    if (done) say(typeof done === "function" ? done(answer) : done);
+    if (done) tell(typeof done === "function" ? done(answer) : done);
     return answer;
   } catch (error) {
-    say(error.message, { bad: true });
+    tell(error.message, { bad: true });
     return undefined;
   }
 }

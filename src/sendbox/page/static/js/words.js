@@ -2,7 +2,7 @@
 
 const UNITS = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]];
 const TONES = {
-  good: ["delivered", "seen", "verified", "completed", "passed", "APPROVED", "CONNECTED", "GREEN", "2xx", "accepted"],
+  good: ["delivered", "seen", "verified", "completed", "passed", "APPROVED", "CONNECTED", "GREEN", "2xx"],
   fair: ["undelivered", "held", "dropped", "advice", "expired", "open", "PENDING", "PAUSED", "FLAGGED", "RESTRICTED", "YELLOW", "waiting"],
   bad: ["rejected", "failed", "refused", "error", "fault", "outage", "REJECTED", "DISABLED", "RED", "locked"],
 };
@@ -52,3 +52,12 @@ export const SHOWN = 159;
 
 /** A text of bounded length. */
 export const cut = (text, most = 160) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+
+/** A line of control as the page writes it: without its short names of messages, and with a number for many events. */
+export function inWords(text) {
+  const line = text.replaceAll(" -> ", " → ").replace(/^(webhook[^:]*): (.*?, .*?)(?= → |$)/, (_, webhook, events) => {
+    const [, more = 0] = /, and (\d+) more$/.exec(events) ?? [];
+    return `${webhook} with ${events.split(", ").length + (more ? Number(more) - 1 : 0)} events`;
+  });
+  return line.includes('"') ? line : line.replace(/\bm\d+ (?=[a-z])/g, "").replace(/\bm\d+\b/g, "a message");
+}

@@ -12,7 +12,7 @@ from sendbox.control.arguments import described
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import map_in_slices, select
-from sendbox.engine.answer import JsonObject
+from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.coverage import Collector
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
@@ -138,6 +138,7 @@ def describe_message(world: World, message: Message) -> ToldMessage:
     views = [
         ToldAttempt(
             **asdict(plain),
+            due=[moment(at) for at in attempt.due(world.now)],
             from_=attempt.shown_sender,
             body=text_shown(attempt, account),
             **step_parts(attempt.step, account),

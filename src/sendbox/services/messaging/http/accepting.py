@@ -50,14 +50,13 @@ if TYPE_CHECKING:
     from sendbox.services.templates.templates import TemplateUse
 
 
-class RebuiltRequest(Request):
+class RebuiltRequest(Request, eq=False, gc=False):
     """A request that makes again what is not kept of its call. `count` is how many ids its answer has.
 
     Kept, its canonical content and its answer would take a quarter of the memory of a request more.
     """
 
-    __slots__ = ("count",)
-    count: int
+    count: int = 0
 
     @abstractmethod
     def content(self, body: bytes) -> bytes:

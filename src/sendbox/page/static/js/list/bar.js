@@ -6,12 +6,13 @@ import { place } from "../route.js";
 import { count } from "../words.js";
 
 /** `items` are those of the list, `data` is its own; `on` has what its buttons do: `catchUp(event)` and `pause()`. */
-export function bar({ waiting, total }, { noun, sorting }, { paused, catchUp, pause }, heads) {
-  if (!noun && !waiting) return null;
+export function bar({ waiting, moved, total }, { noun, sorting }, { paused, catchUp, pause }, heads) {
+  const late = waiting > 0 ? `${waiting.toLocaleString("en")} new` : moved && "Sort again";
+  if (!noun && !late) return null;
   return h("div.list-bar",
     h("div.list-tools",
       h("span.quiet.list-total", total !== null && noun && count(total, ...noun)),
-      waiting > 0 && h("button.first.small.list-new", { type: "button", onclick: catchUp }, `${waiting.toLocaleString("en")} new`),
+      late && h("button.first.small.list-new", { type: "button", onclick: catchUp }, late),
       noun && !place().has("then") && h("button.plain.small", {
         type: "button", "aria-pressed": String(paused), title: "New rows are counted, and nothing changes", onclick: pause,
       }, icon(paused ? "play" : "pause"), "Pause"),

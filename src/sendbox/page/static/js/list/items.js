@@ -7,16 +7,21 @@ export class Items {
   /** how many there are on all pages, and how many came since these were shown; null and 0 where that is not known */
   total = null;
   waiting = 0;
+  /** whether some of them would stand elsewhere now: only of a list that is sorted */
+  moved = false;
   #data;
   #cursors = new Map();
 
-  /** `fetch(cursor)` answers `{items, next, total}`; `key(item)` names an item; `sorted`: not the newest first. */
+  /**
+   * `fetch(cursor)` answers `{items, next, total}`; `key(item)` names an item; `sorted`: not the newest first; `moves`: an item
+   * moves up when something happens to it.
+   */
   take(data) {
     this.#data = data;
   }
 
   clear() {
-    [this.all, this.next, this.total, this.waiting] = [[], null, null, 0];
+    [this.all, this.next, this.total, this.waiting, this.moved] = [[], null, null, 0, false];
     this.#cursors.clear();
   }
 
@@ -43,7 +48,15 @@ export class Items {
   async hold({ still }) {
     const head = await this.#page(null);
     this.waiting = this.#newer(head);
+    this.#compare(head, 0);
     if (!still) this.#update(head.items);
+  }
+
+  /** Notes whether a page of a sorted list has other items than those that are shown from `first` on. */
+  #compare({ items }, first) {
+    const { key, sorted } = this.#data;
+    const shown = this.all.slice(first, first + items.length).map(key);
+    if (sorted && items.some((item, index) => key(item) !== shown[index])) this.moved = true;
   }
 
   /** How many of the newest would stand above those that are shown. */
@@ -64,9 +77,10 @@ export class Items {
 
   /** Items that are shown, as they are now; those that should be among them and are not any more, go. */
   #update(items) {
-    const { key, sorted } = this.#data;
+    const { key, sorted, moves } = this.#data;
     const fresh = new Map(items.map((item) => [key(item), item]));
-    const until = sorted || !items.length ? -1 : this.all.findIndex((item) => key(item) === key(items.at(-1)));
+    // those of a list whose items move up may have left the first page, and are there all the same
+    const until = sorted || moves ? -1 : this.all.findLastIndex((item) => fresh.has(key(item)));
     this.all = this.all.filter((item, index) => index > until || fresh.has(key(item))).map((item) => fresh.get(key(item)) ?? item);
   }
 
@@ -77,6 +91,7 @@ export class Items {
     while (first > 0 && !this.#cursors.has(key(this.all[first - 1]))) first -= 1;
     if (first <= 0) return;
     const page = await this.#page(this.#cursors.get(key(this.all[first - 1])));
+    this.#compare(page, first);
     const fresh = new Map(page.items.map((item) => [key(item), item]));
     this.all = this.all.map((item) => fresh.get(key(item)) ?? item);
   }

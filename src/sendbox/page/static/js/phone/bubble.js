@@ -42,7 +42,7 @@ export function bubble(entry, on) {
 
 const meta = (entry, own) =>
   h("p.meta",
-    !own && !entry.arrived && badge(entry.result, entry.result === "accepted" ? "way" : undefined),
+    !own && !entry.arrived && badge(entry.result),
     entry.attempt > 1 && h("span", `attempt ${entry.attempt}`),
     own && h("span.channel", entry.channel),
     h("time", { datetime: entry.at, title: when(entry.at) }, time(entry.at).slice(0, 8)),

@@ -31,7 +31,7 @@ export function composer({ channels, answered, can, turn, send }) {
       h("label", { for: "composer-channel" }, "Channel"),
       h("select", { id: "composer-channel", name: "channel" }, channels.map((name) => h("option", { value: name, selected: name === "sms" }, name))),
       h("label", { for: "composer-to" }, "To"),
-      h("input", { id: "composer-to", name: "to", placeholder: "your number", autocomplete: "off", spellcheck: "false", size: 10 }),
+      h("input", { id: "composer-to", name: "to", placeholder: "Your number", autocomplete: "off", spellcheck: "false", size: 10 }),
       can && h("button.plain.small", { type: "button", onclick: () => turn(false) }, "Reply")),
   h("div.line",
     h("textarea", {

@@ -1,10 +1,12 @@
 /** The chosen webhook: what was sent and how it was answered, and what can be done with it. `data` is its id. */
 
 import { h } from "../dom.js";
-import { badge, copy, facts, json, table, text, tr } from "../parts.js";
+import { badge, copy, facts, json } from "../parts.js";
 import { viewOf } from "../route.js";
 import { View, act } from "../view.js";
-import { cut, since, statusTone, when } from "../words.js";
+import { cut, since, when } from "../words.js";
+import { curl } from "./curl.js";
+import { headers, stateOf, triesOf } from "./tries.js";
 
 /** The acts of control, and what is said when they are done. */
 const DONE = { hold: "The webhook is held.", release: "The webhook is released.", replay: "The webhook is sent again." };
@@ -19,10 +21,6 @@ export const short = ({ event, result, phone, from, body, ...rest }) =>
 /** Where a webhook goes; the built-in receiver has a name of its own. */
 export const receiver = ({ target, method }) => (target === "hook" ? "the built-in receiver" : h("bdi", cut(`${method} ${target}`, 300)));
 
-/** How a try was answered. */
-const answer = ({ status, error }) =>
-  badge(String(status ?? error ?? "under way"), status === null && error === null ? "way" : statusTone(status));
-
 class Delivery extends View {
   static kinds = ["delivery", "try", "webhook_fault", "control", "clock"];
 
@@ -33,7 +31,7 @@ class Delivery extends View {
   draw(delivery) {
     const { at, state, events, tries, rule, fault, request, next_try: next } = delivery;
     return h("article.story", { "aria-labelledby": "story-title" },
-      h("h1", { id: "story-title" }, "Webhook ", badge(state)),
+      h("h1", { id: "story-title" }, "Webhook ", stateOf(state, tries.at(-1))),
       facts([
         ["to", receiver(delivery)], ["made", when(at)],
         ["next try", next && `${when(next)} (${since(next, at)})`],
@@ -46,12 +44,12 @@ class Delivery extends View {
         : h("bdi", short(event)), h("span.quiet", ` ${event.event}`)))),
       events.length > MOST && h("p.quiet", `and ${events.length - MOST} more in the body`),
       h("h2", "Tries"),
-      tries.length ? this.#tries(tries, at) : h("p.quiet", "Not sent yet."),
+      tries.length ? triesOf(tries, at) : h("p.quiet", "Not sent yet."),
       h("h2", "Request"),
       h("p.story-call", h("code", h("strong", request.method), " ", h("bdi", cut(request.url, 1000)))),
-      this.#headers(request.headers),
+      headers(request.headers),
       this.#signature(delivery.signature),
-      h("div.actions", copy(request.body, "Copy the body")),
+      h("div.actions", copy(() => curl(request), "Copy as curl"), request.body && copy(request.body, "Copy the body")),
       request.body ? json(request.body) : h("p.quiet", "Without a body: the events are in the address."));
   }
 
@@ -66,24 +64,14 @@ class Delivery extends View {
     }, name[0].toUpperCase() + name.slice(1))));
   }
 
-  #tries(tries, made) {
-    return table("Tries", ["Try", "Answer", "After", "At", "Took", "Answered by"], tries.map((each, index) => tr([
-      index + 1, answer(each), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
-      each.took ?? "", each.rule && ["the rule ", h("bdi", each.rule)],
-    ], { key: index })), { card: false });
-  }
-
-  #headers(headers) {
-    return h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Headers" }, h("table.story-headers",
-      h("tbody", headers.map(([name, value], index) => h("tr", { key: index }, h("th", { scope: "row" }, h("bdi", name)), h("td", text(value, 400)))))));
-  }
-
   #signature(signature) {
-    if (!signature) return h("p.quiet", "This request is not signed: the key has no default_callback_secret.");
-    const { header, algorithm, signed, right } = signature;
+    if (!signature) return h("p.quiet", "This request is not signed: the key has no ", h("code", "default_callback_secret"), ".");
+    const { header, value, algorithm, signed, right } = signature;
     return h("div.card.padded.story-signed",
       h("p", h("strong", "Signature"), " ", badge(right ? "right" : "spoilt by a rule", right ? "good" : "bad")),
-      h("p", "The header ", h("code", header), " is ", algorithm, ", over ", signed, "."));
+      h("p", "The header ", h("code", header), " is ", algorithm, ", over ", signed, ":"),
+      h("p", h("code", value), " ", copy(value, "Copy the signature")),
+      h("p.quiet", "A receiver makes it again from the bytes that it got, before it reads them, and compares the two."));
   }
 }
 

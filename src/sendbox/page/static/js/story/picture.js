@@ -14,7 +14,7 @@ const ACTS = { inbound: "reply", click: "click", opt_out: "opt-out" };
 
 /** The lanes of a story: `{name, note, marks: [{at, word, tone}]}`. */
 function lanesOf({ message, entries, deliveries }) {
-  const attempts = message.attempts.map(({ number, channel, timeline, planned }) => ({
+  const attempts = message.attempts.map(({ number, channel, timeline, planned, due }) => ({
     name: channel,
     note: `attempt ${number}`,
     marks: [
@@ -22,8 +22,11 @@ function lanesOf({ message, entries, deliveries }) {
       // where a bad result made the flow move on, the result says so already
       ...fallbacks(entries).filter(({ at, attempt, why }) => attempt === number && !timeline.some((each) => each.at === at && each.result === why))
         .map(({ at, why }) => ({ at, word: why, tone: "fair" })),
+      ...fallbacks(entries).filter(({ attempt }) => attempt === number - 1).filter(({ at }) => !timeline.some((each) => each.at === at))
+        .map(({ at }) => ({ at, word: "begins", tone: "planned" })),
+      ...planned.map((word, index) => ({ at: due[index], word, tone: "planned" })),
     ],
-    planned,
+    falls: fallbacks(entries).filter(({ attempt }) => attempt === number && attempt < message.attempts.length).map(({ at }) => at),
   }));
   const acts = entries.filter(({ kind }) => kind in ACTS).map(({ at, kind }) => ({ at, word: ACTS[kind], tone: "way" }));
   const tries = deliveries.flatMap((delivery) => delivery.tries.map(({ at, status, error }, index) => ({
@@ -60,23 +63,22 @@ export function picture(story) {
     },
     h("span.story-axis", { style: { "grid-row": "1", "grid-column": "1" } }),
     instants.map((at) => h("span.story-axis", { style: { "grid-row": "1", "grid-column": String(column.get(at)) }, title: when(at) }, since(at, start))),
-    lanes.map((lane, index) => drawn(lane, index + 2, column, cell)),
-    falls(story, column)),
+    lanes.map((lane, index) => drawn(lane, index + 2, column, cell))),
     every.length > MOST && h("p.quiet", `${count(every.length - MOST, "more instant")}: see the steps.`));
 }
 
-function drawn({ name, note, marks, planned = [] }, row, column, cell) {
+/** A lane. Where the flow moved on, an arrow leads from the last mark of that instant to the lane of the next channel. */
+function drawn({ name, note, marks, falls = [] }, row, column, cell) {
   const seen = marks.filter(({ at }) => column.has(at));
   const places = seen.map(({ at }) => column.get(at));
   const byPlace = grouped(seen, column);
-  const last = Math.max(...places);
+  const fallen = new Set(falls.map((at) => column.get(at)));
   return [
     h("span.story-lane", { style: { "grid-row": String(row), "grid-column": "1" } }, h("strong", name), h("span.quiet", note)),
-    places.length > 1 && h("span.story-rail", { style: { "grid-row": String(row), "grid-column": `${Math.min(...places)} / ${last}` } }),
+    places.length > 1 && h("span.story-rail", { style: { "grid-row": String(row), "grid-column": `${Math.min(...places)} / ${Math.max(...places)}` } }),
     [...byPlace].map(([place, here]) => cell(row, place,
       here.map(({ word, tone: style }) => h("span.story-mark", { class: style }, word)),
-      place === last && planned.map((word) => h("span.story-mark.planned", word)))),
-    !places.length && planned.length > 0 && cell(row, 2, planned.map((word) => h("span.story-mark.planned", word))),
+      fallen.has(place) && h("span.story-fall"))),
   ];
 }
 
@@ -88,11 +90,4 @@ function grouped(marks, column) {
     found.set(place, [...(found.get(place) ?? []), mark]);
   }
   return found;
-}
-
-/** Where the flow moved on to the next channel. */
-function falls({ entries }, column) {
-  return fallbacks(entries).filter(({ at }) => column.has(at)).map(({ at, attempt }) =>
-    // the lane of the client stands above those of the attempts, and the axis above all
-    h("span.story-fall", { style: { "grid-row": `${attempt + 2} / ${attempt + 4}`, "grid-column": String(column.get(at)) } }));
 }

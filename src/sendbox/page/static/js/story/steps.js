@@ -2,7 +2,7 @@
 
 import { h } from "../dom.js";
 import { badge } from "../parts.js";
-import { since, when } from "../words.js";
+import { cut, inWords, since, statusTone, when } from "../words.js";
 import { why } from "./why.js";
 
 /** So many steps are shown at first. */
@@ -19,9 +19,19 @@ export function steps(story) {
   ];
 }
 
-/** A step in a line: results as marks, everything else in the words of control. */
-function line(entry) {
-  if (entry.kind !== "transition") return h("bdi", entry.told.text);
-  const { channel, result, info } = entry;
-  return [h("span.channel", channel), " ", badge(result), info && [" ", h("bdi.quiet", info)]];
-}
+/** What a step of a kind says; the others are told in the words of control. */
+const LINES = {
+  transition: ({ channel, result, info }) => [channelOf(channel), " ", badge(result), info && [" ", h("bdi.quiet", info)]],
+  refusal: ({ channel, message }) => [channelOf(channel), " ", badge("refused", "bad"), " ", h("bdi.quiet", reason(message))],
+  fallback: ({ channel, why }) => [channelOf(channel), " is given up (", h("bdi", why), "), and the next channel begins"],
+  try: ({ number, status, error }) => ["Webhook ", number > 1 && `(try ${number}) `, "→ ", badge(String(status ?? error ?? "under way"), status === null && error === null ? "way" : statusTone(status))],
+  request: ({ method, path, status }) => [h("code", `${method} ${cut(path.split("?")[0], 200)}`), " → ", badge(String(status || "no answer"), statusTone(status || null))],
+};
+
+const channelOf = (channel) => h("span.channel", channel);
+
+/** Why something was refused, without what it is about, which stands beside it. */
+const reason = (message) => message.split(" rejected, ").at(-1);
+
+/** A step in a line. */
+const line = (entry) => LINES[entry.kind]?.(entry) ?? h("bdi", inWords(entry.told.text));

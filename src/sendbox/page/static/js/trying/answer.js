@@ -40,13 +40,13 @@ export function answer({ tried, rest, messages, code, language, waits }, on) {
 const sent = ({ message_id: id, phone, result, body }) =>
   h("li",
     h("a.try-phone", { href: viewOf("phones", { phone }) }, h("strong", h("bdi", phone)), h("span.text", h("bdi", cut(body, 60)))),
-    badge(result, result === "accepted" ? "way" : undefined),
+    badge(result),
     h("a", { href: viewOf("messages", { message: id }) }, "Timeline", h("span.sr", ` of the message to ${phone}`)));
 
 /** What will be sent, before it is. */
 export const preview = (body) => [
   h("h2", "What will be sent"),
-  h("p.quiet", `POST /v2/message, to ${count(body.to.length, "phone")}`),
+  h("p.quiet", typeof body === "string" ? "A message, as it is written" : `A message to ${count(body.to.length, "phone")}`),
   json(body),
 ];
 

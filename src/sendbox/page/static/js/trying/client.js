@@ -3,7 +3,7 @@
 import { addresses } from "../served.js";
 
 /**
- * One call of an interface (`base_url`, `verify_url`). Answers `{status, text, json, entry}`: `entry` is the number of its
+ * One call of an interface (`base_url`, `verify_url`); a text as body is sent as it is. Answers `{status, text, json, entry}`: `entry` is the number of its
  * entry in the journal, null where the server gives no hints.
  */
 export async function ask(interfaceName, path, body, key) {
@@ -13,11 +13,11 @@ export async function ask(interfaceName, path, body, key) {
     response = await fetch(`${base}${path}`, {
       method: "POST",
       headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify(body),
+      body: typeof body === "string" ? body : JSON.stringify(body),
     });
     text = await response.text();
   } catch {
-    throw new Error("The connection ended without a whole answer. Does a fault of the scenario do this? Is the sandbox still running?");
+    throw new Error("The connection ended without a whole answer.");
   }
   const entry = /\/journal\/(\d+)$/.exec(response.headers.get("sendbox-journal") ?? "")?.[1] ?? null;
   let json = null;

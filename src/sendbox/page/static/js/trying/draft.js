@@ -12,7 +12,7 @@ export const CHANNELS = {
 
 export const step = (channel) => ({ channel, sender: CHANNELS[channel].sender, ttl: "", title: "", url: "", template: "", values: {} });
 
-export const draft = (to) => ({ to, body: "Hello! Your parcel is on its way: https://example.com/track/4711", tag: "", shorten: true, steps: [step("sms")] });
+export const draft = (to) => ({ to, body: "Hello! Your parcel is on its way: https://example.com/track/4711", tag: "", shorten: true, steps: [step("sms")], raw: null });
 
 /** Whether any step takes the text of the message. */
 export const worded = ({ steps }) => steps.some(({ channel }) => !CHANNELS[channel].template);
@@ -70,8 +70,9 @@ function fieldsOf(step, last, templates) {
   };
 }
 
-/** The body of the request. */
+/** The body of the request: an object, or the text that a person wrote instead. */
 export function bodyOf(draft, templates) {
+  if (draft.raw !== null) return draft.raw;
   const { steps } = draft;
   const plain = steps.length === 1 && steps[0].channel === "sms";
   return {

@@ -19,8 +19,11 @@ export function field(label, path, found, control) {
 /** The fields. `found` has the remarks on the request that was sent; `change(changes)` changes the draft and draws again. */
 export function fields({ draft, templates, found, change }) {
   const typed = (name) => ({ value: draft[name], oninput: (event) => change({ [name]: event.target.value }) });
+  if (draft.raw !== null) {
+    return field("Body as JSON", "$", found, h("textarea.mono", { ...typed("raw"), name: "raw", rows: 16, spellcheck: "false" }));
+  }
   return [
-    field("To", "$.to", found, h("input", { ...typed("to"), name: "to", inputmode: "tel", autocomplete: "off", required: true, placeholder: "420777000101, several with commas" })),
+    field("To", "$.to", found, h("input", { ...typed("to"), name: "to", inputmode: "tel", autocomplete: "off", required: true, placeholder: "420777000101, 420777000102" })),
     worded(draft) && field("Text", "$.body", found, h("textarea", { ...typed("body"), name: "body", rows: 3 })),
     draft.steps.map((one, at) => oneStep(one, at, draft, templates, found, change)),
     remarks(found.take("$.flow")),
@@ -48,12 +51,12 @@ function oneStep(one, at, draft, templates, found, change) {
       h("div.field", h("label", { for: `try-channel-${at}` }, at ? "Then by" : "By"), h("select", {
         id: `try-channel-${at}`, value: one.channel, onchange: (event) => alter({ ...step(event.target.value), ttl: one.ttl }),
       }, Object.entries(CHANNELS).map(([name, { title }]) => h("option", { value: name, selected: name === one.channel }, title)))),
-      field("Sender", draft.steps.length === 1 && one.channel === "sms" ? "$.sender" : `${path}.sender`, found, h("input", { ...typed("sender"), placeholder: "the account's" }))),
+      field("Sender", draft.steps.length === 1 && one.channel === "sms" ? "$.sender" : `${path}.sender`, found, h("input", { ...typed("sender"), placeholder: "The account's" }))),
     templated && template(one, path, templates, found, alter),
     buttons && h("div.try-pair",
-      field("Button", `${path}.buttons[0].title`, found, h("input", { ...typed("title"), placeholder: "none" })),
+      field("Button", `${path}.buttons[0].title`, found, h("input", { ...typed("title"), placeholder: "None" })),
       one.title !== "" && field("Its address", `${path}.buttons[0].url`, found, h("input", { ...typed("url"), type: "url", placeholder: "https://" }))),
-    !last && field("Minutes before the next channel is used", `${path}.ttl`, found, h("input", { ...typed("ttl"), type: "number", min: 0.5, step: "any", placeholder: "only when this one fails" })),
+    !last && field("Minutes before the next channel is used", `${path}.ttl`, found, h("input", { ...typed("ttl"), type: "number", min: 0.5, step: "any", placeholder: "When this one fails" })),
     remarks(found.take(path)),
     draft.steps.length > 1 && h("button.small", {
       type: "button", onclick: () => change({ steps: draft.steps.filter((_, index) => index !== at) }),

@@ -8,7 +8,7 @@ import { View, act } from "../view.js";
 import { when } from "../words.js";
 
 const LISTS = [
-  ["optout", "Opt-out list", "phone number"], ["blacklist", "Blacklist", "phone number"], ["stop_words", "Stop words", "word"],
+  ["optout", "Opt-out list", "Phone number"], ["blacklist", "Blacklist", "Phone number"], ["stop_words", "Stop words", "Word"],
 ];
 
 class Account extends View {

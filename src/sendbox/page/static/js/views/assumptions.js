@@ -31,7 +31,7 @@ class Assumptions extends Report {
       h("p", "Where the specification says nothing, Sendbox makes an assumption. This client relied on ",
         h("strong", leaned.length.toLocaleString("en")), ` of ${assumptions.length}.`),
       searchBox({
-        value: search, label: "Search assumptions", hint: "id, title, section or setting",
+        value: search, label: "Search assumptions", hint: "Id, title, section or setting",
         search: (words) => this.become({ search: words }),
       }),
       h("h2", `Relied on (${first.length})`),

@@ -82,16 +82,16 @@ class Compare extends View {
       h("div.compare-heads", worlds.map((world) =>
         h("h2", h("a", { href: `?${new URLSearchParams({ world, view: "messages" })}` }, h("bdi", world))))),
       h("ol.card.compare-rows", { "aria-label": "What happened, side by side" }, rows.map(({ here, there }) =>
-        h("li", { key: `${here?.n} ${there?.n}` }, this.#entry(here, first.here), this.#entry(there, first.there)))),
+        h("li", { key: `${here?.n} ${there?.n}` }, this.#entry(here, first.here, there), this.#entry(there, first.there, here)))),
     ];
   }
 
-  #entry(entry, differs) {
+  #entry(entry, differs, other) {
     if (entry === null) return h("div.compare-gap", h("span.sr", "nothing like this"));
     const first = entry.n === differs?.n;
     return h("details", { class: first ? "differs" : entry.only && "only" }, h("summary",
       h("time", when(entry.at)), " ", h("bdi", entry.words || entry.kind),
-      first ? h("span.badge.bad", "first difference") : entry.only && h("span.badge.fair", "only here")),
+      first ? h("span.badge.bad", "first difference") : entry.only && h("span.badge.fair", other ? "differs" : "only here")),
     json(entry.canonical.length === 1 ? entry.canonical[0] : entry.canonical));
   }
 }

@@ -5,11 +5,16 @@ import { badge, table, text, tr } from "../parts.js";
 import { advance } from "../moving.js";
 import { viewOf } from "../route.js";
 import { store } from "../store.js";
+import { stateOf } from "../story/tries.js";
 import { View } from "../view.js";
-import { count, cut, until, when } from "../words.js";
+import { count, cut, inWords, until, when } from "../words.js";
 
 /** The most of each that are shown. */
 const SHOWN = 50;
+
+/** Webhooks that leave without a step of the timeline. */
+const leavingWords = (leaving, deliveries) =>
+  (deliveries.some(({ state }) => state === "sending") ? `${count(leaving, "webhook")} on the way to the receiver` : `${count(leaving, "webhook")} ready to leave`);
 
 class Due extends View {
   static ticks = true;
@@ -23,14 +28,14 @@ class Due extends View {
     const nothing = !due.steps.length && !due.deliveries.length && !due.codes.length && !due.lists.length;
     return h("div.page.due",
       h("h1", "Due next"),
-      this.#lead(due, now),
+      this.#lead(due, now, (!this.past && store.info?.clock.webhooks) || 0),
       nothing ? h("p.card.empty", "Nothing is to come.") : [
         this.#steps(due, now), this.#deliveries(due), this.#codes(due, now), this.#lists(due, now)]);
   }
 
   /** A countdown to what comes first, and what makes it come. */
-  #lead({ steps, scheduled }, now) {
-    const [first] = steps;
+  #lead({ steps, scheduled, deliveries }, now, leaving) {
+    const first = leaving ? { at: now, what: leavingWords(leaving, deliveries) } : steps[0];
     const mode = this.past ? "past" : store.info?.clock.mode;
     const waits = {
       past: "It was so at this moment.",
@@ -40,7 +45,8 @@ class Due extends View {
     }[mode];
     return h("div.card.padded.due-lead",
       h("div", h("p.due-count", first ? until(first.at, now) : "idle"),
-        h("p", first ? h("bdi", cut(first.what)) : "No step is scheduled."), first && h("p.quiet", waits)),
+        h("p", first ? h("bdi", cut(inWords(first.what))) : deliveries.length ? "What is held waits until it is released." : "Nothing is scheduled."),
+        first && h("p.quiet", waits)),
       h("p.quiet", count(scheduled, "step"), " scheduled"));
   }
 
@@ -53,7 +59,7 @@ class Due extends View {
         h("li", { key: at },
           h("div.due-when", h("time", { datetime: at }, when(at)), h("span.quiet", until(at, now))),
           h("ul", there.map(({ what, phone }) =>
-            h("li", h("bdi", cut(what, 300)), phone && [" ", h("a", { href: viewOf("phones", { phone }) }, h("bdi", phone))]))),
+            h("li", h("bdi", cut(inWords(what), 300)), phone && [" ", h("a", { href: viewOf("phones", { phone }) }, h("bdi", phone))]))),
           !this.past && h("button.small", {
             type: "button", "aria-label": `Advance to ${when(at)}`, onclick: () => advance(this.world, { to: at }),
           }, "Advance to here")))),
@@ -65,7 +71,7 @@ class Due extends View {
     return [h("h2", "Webhooks not delivered"),
       table("Webhooks not delivered", ["Since", "State", "To", "Events", "Tries"], deliveries.map((delivery) => tr([
         h("td.nowrap", h("a", { href: viewOf("webhooks", { delivery: delivery.id }) }, when(delivery.at))),
-        badge(delivery.state), h("bdi", cut(delivery.target)), String(delivery.events.length), this.#tries(delivery),
+        stateOf(delivery.state, delivery.tries.at(-1)), h("bdi", cut(delivery.target)), String(delivery.events.length), this.#tries(delivery),
       ], { key: delivery.id }))),
       deliveries.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
   }

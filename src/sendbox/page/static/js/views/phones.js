@@ -11,7 +11,7 @@ import { SHOWN, cut, time } from "../words.js";
 import "../phone/handset.js";
 
 const COLUMNS = [
-  { title: "Number", sort: "number", width: "10rem" }, { title: "State", width: "12rem" }, { title: "Last text", width: "minmax(0, 1fr)" },
+  { title: "Number", sort: "number", width: "10rem" }, { title: "State", width: "minmax(6rem, 12rem)" }, { title: "Last text", width: "minmax(0, 1fr)" },
   { title: "Messages", sort: "messages", width: "6.5rem" }, { title: "Last", sort: null, width: "6rem" },
 ];
 
@@ -35,10 +35,10 @@ class Phones extends View {
     const at = (name) => this.field(name);
     return h("div.split", { class: chosen && "chosen" },
       panel({
-        name: "phones", title: "Phones", chosen, hint: "number, or words of a text",
+        name: "phones", title: "Phones", chosen, hint: "Number, or words of a text",
         to: (fields) => this.#at({ phone: chosen, ...fields }), at,
         list: {
-          of: OF.map(at).join(" "), height: 68, label: "Phones", noun: ["phone"], key: (phone) => phone.number, columns: COLUMNS,
+          of: OF.map(at).join(" "), height: 68, label: "Phones", noun: ["phone"], moves: true, key: (phone) => phone.number, columns: COLUMNS,
           kinds: ["request", "transition", "inbound", "phone", "opt_out", "notice", "bulk_line"],
           empty: at("search") ? this.#none(at("search")) : this.#empty(),
           fetch: async (cursor) => {
@@ -61,7 +61,7 @@ class Phones extends View {
     }
   }
 
-  #row({ number, last, absent, online, opted_out: out, received, sent }, chosen) {
+  #row({ number, last, absent, online, opted_out: out, messages }, chosen) {
     if (number === chosen) this.#read.set(number, last?.at);
     const unread = last?.direction === "in" && this.#opened !== null && last.at > (this.#read.get(number) ?? this.#opened);
     const missing = absent && (!last || absent.at > last.at) ? absent : null;
@@ -70,7 +70,7 @@ class Phones extends View {
       h("span.line", h("strong.col1", h("bdi", number)),
         h("span.marks.col2", unread && h("span.unread", h("span.sr", "new")), missing && badge(missing.result),
           !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out")),
-        h("span.quiet.only-wide.col4", (received + sent).toLocaleString("en")),
+        h("span.quiet.only-wide.col4", messages.toLocaleString("en")),
         shown && h("span.end.quiet.col5", time(shown.at).slice(0, 8))),
       h("span.line.col3",
         last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),

@@ -13,8 +13,8 @@ import { cut, time } from "../words.js";
 const REMARKED = "remark:*";
 
 const COLUMNS = [
-  { title: "Answer", sort: "status", width: "6.5rem" }, { title: "Operation", sort: "operation", width: "13rem" },
-  { title: "Call", width: "minmax(0, 1fr)" }, { title: "Remarks", sort: "remarks", width: "12rem" }, { title: "At", sort: null, width: "7rem" },
+  { title: "Answer", sort: "status", width: "6.5rem" }, { title: "Operation", sort: "operation", width: "minmax(8rem, 1fr)" },
+  { title: "Call", width: "minmax(0, 2fr)" }, { title: "Remarks", sort: "remarks", width: "minmax(6rem, 11rem)" }, { title: "At", sort: null, width: "7rem" },
 ];
 
 class Requests extends View {

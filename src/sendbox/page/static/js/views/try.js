@@ -97,7 +97,9 @@ class Try extends View {
           },
           h("h2", "Send a message"),
           form,
-          h("button.first", { type: "submit", disabled: this.past }, "Send")),
+          h("div.actions", h("button.first", { type: "submit", disabled: this.past }, "Send"), h("button.small.local", {
+            type: "button", onclick: () => change({ raw: this.#draft.raw === null ? JSON.stringify(bodyOf(this.#draft, templates), null, 2) : null }),
+          }, this.#draft.raw === null ? "Write the body as JSON" : "Back to the form"))),
           h("div.card.padded.after", numbers(this.#numbers, (to) => change({ to })))),
         h("div",
           h("section.card.padded", { "aria-label": "Result" }, this.#tried

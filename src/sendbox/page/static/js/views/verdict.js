@@ -91,7 +91,7 @@ class Verdict extends Report {
     const shown = unused.slice(0, 100);
     return h("section", h("h2", "Rules that never decided anything"),
       table("Rules that never decided anything", ["Rule", "List", "Written at"],
-        shown.map((rule) => [text(rule.rule), rule.in, placed(rule.place)])),
+        shown.map((rule) => [text(rule.rule), h("td.nowrap", rule.in), placed(rule.place)])),
       unused.length > shown.length && h("p.quiet", `and ${count(unused.length - shown.length, "more", "more")}`));
   }
 }

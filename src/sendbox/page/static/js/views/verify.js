@@ -27,7 +27,7 @@ class Verify extends View {
     return h("div.page",
       h("h1", "Verify"),
       searchBox({
-        value: phone, label: "Sessions of a phone", hint: "a phone number",
+        value: phone, label: "Sessions of a phone", hint: "A phone number",
         search: (number) => go(viewOf("verify", { phone: number }), { replace: true }),
       }),
       codes.length === 0 && h("p.card.empty", phone ? "No session of this phone." : "No code yet. A client asks for one with createValidation."),

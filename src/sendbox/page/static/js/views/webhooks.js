@@ -4,16 +4,27 @@ import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { STATES } from "../list/grammar.js";
 import { OF, panel, pageOf } from "../list/panel.js";
-import { badge } from "../parts.js";
 import { go, viewOf } from "../route.js";
 import { receiver, short } from "../story/delivery.js";
+import "../story/holding.js";
 import "../story/hook.js";
+import { ended, isFailed, stateOf } from "../story/tries.js";
 import { View } from "../view.js";
 import { count, cut, time } from "../words.js";
 
+/** Webhooks, each with a key of its own: a repeated one has the id of the first. */
+function numbered(deliveries) {
+  const met = new Map();
+  return deliveries.map((delivery) => {
+    const number = met.get(delivery.id) ?? 0;
+    met.set(delivery.id, number + 1);
+    return { ...delivery, key: `${delivery.id} ${number}` };
+  });
+}
+
 const COLUMNS = [
-  { title: "State", sort: "state", width: "7.5rem" }, { title: "Receiver", sort: "target", width: "15rem" },
-  { title: "Events", width: "minmax(0, 1fr)" }, { title: "Tries", sort: "tries", width: "9rem" }, { title: "Made", sort: null, width: "7rem" },
+  { title: "State", sort: "state", width: "9.5rem" }, { title: "Receiver", sort: "target", width: "minmax(6rem, 1fr)" },
+  { title: "Events", width: "minmax(0, 2fr)" }, { title: "Tries", sort: "tries", width: "minmax(4rem, 9rem)" }, { title: "Made", sort: null, width: "7rem" },
 ];
 
 class Webhooks extends View {
@@ -42,14 +53,15 @@ class Webhooks extends View {
           h("label", "State ", h("select", { onchange: (event) => go(this.#at({ state: event.target.value })) },
             h("option", { value: "", selected: state === "" }, "any"),
             STATES.map((word) => h("option", { value: word, selected: word === state }, word)))),
-          h("a", { href: this.#at({ hook: "1" }), "aria-current": hook ? "true" : null }, "Built-in receiver")],
+          h("a", { href: this.#at({ hook: "1" }), "aria-current": hook ? "true" : null }, "Built-in receiver"),
+          h("sb-holding", { key: "holding" })],
         list: {
-          of: `${state} ${OF.map(at).join(" ")}`, height: 68, label: "Webhooks", noun: ["webhook"], key: ({ id }) => id, columns: COLUMNS,
-          kinds: ["delivery", "try", "webhook_fault", "control"],
+          of: `${state} ${OF.map(at).join(" ")}`, height: 68, label: "Webhooks", noun: ["webhook"], key: ({ key }) => key, columns: COLUMNS,
+          kinds: ["delivery", "try", "webhook_fault", "control", "clock"],
           empty: at("search") || state ? "No webhook fits." : "No webhook yet. They come when a message moves.",
           fetch: async (cursor) => {
             const { deliveries, next_cursor: next, total } = await this.world.get("deliveries", { ...pageOf(at, cursor), state });
-            return { items: deliveries, next, total };
+            return { items: numbered(deliveries), next, total };
           },
           row: (delivery) => this.#row(delivery, chosen),
         },
@@ -60,12 +72,16 @@ class Webhooks extends View {
   }
 
   #row(delivery, chosen) {
-    const { id, at, state, events, carries, tries, rule } = delivery;
+    const { id, at, state, events, carries, tries, last_try: last, next_try: next, rule } = delivery;
     const more = carries > events.length ? ` and ${carries - events.length} more` : "";
     return h("a.row", { href: this.#at({ delivery: id }), "aria-current": id === chosen ? "true" : null },
-      h("span.line", h("span.col1", badge(state)), h("span.text.col2", receiver(delivery)), h("span.end.quiet.col5", time(at))),
+      h("span.line",
+        h("span.col1", stateOf(state, last), last && [" ", h("span.status", { class: isFailed(last) ? "bad" : "quiet" }, ended(last))]),
+        h("span.text.col2", receiver(delivery)), h("span.end.quiet.col5", time(at))),
       h("span.line", h("bdi.text.col3", cut(events.map(short).join(", ")), more),
-        h("span.end.quiet.col4", [tries > 1 && count(tries, "try", "tries"), rule && "changed"].filter(Boolean).join(", "))));
+        h("span.end.quiet.col4", [
+          (tries > 1 || isFailed(last)) && count(tries, "try", "tries"), next && `next ${time(next)}`, rule && "changed",
+        ].filter(Boolean).join(", "))));
   }
 }
 

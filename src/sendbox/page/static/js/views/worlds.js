@@ -1,7 +1,7 @@
 /** The open worlds, how a client reaches them, and the keys that opened none. */
 
 import { call, path } from "../api.js";
-import { h } from "../dom.js";
+import { h, show } from "../dom.js";
 import { icon } from "../icons.js";
 import { manage, opening } from "../manage.js";
 import { copy, searchBox, table, text } from "../parts.js";
@@ -23,6 +23,8 @@ class Worlds extends View {
 
   begin() {
     store.addEventListener("worlds", this.#again);
+    // the list asks for its rows at once, beside the keys that were refused
+    show(this, this.draw([]));
   }
 
   end() {

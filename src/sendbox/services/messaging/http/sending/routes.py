@@ -41,10 +41,8 @@ ASSUMED: Final = (
 )  # fmt: skip
 
 
-class OneObject(RebuiltRequest):
+class OneObject(RebuiltRequest, eq=False, gc=False):
     """A request with one object."""
-
-    __slots__ = ()
 
     def content(self, body: bytes) -> bytes:
         """The canonical request without callback."""
@@ -55,10 +53,8 @@ class OneObject(RebuiltRequest):
         return message_response(self.id, [self.message_id(place) for place in range(self.count)])
 
 
-class SeveralObjects(RebuiltRequest):
+class SeveralObjects(RebuiltRequest, eq=False, gc=False):
     """A request with several objects."""
-
-    __slots__ = ()
 
     def content(self, body: bytes) -> bytes:
         """The canonical request without callbacks."""

@@ -1,0 +1,98 @@
+"""Operations on webhooks that are held before their first try, so that a tester sends them in an order of his own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from sendbox.control.arguments import described
+from sendbox.control.exchanges.deliveries import find_delivery, with_ids
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import select
+from sendbox.engine.answer import Answer
+from sendbox.engine.delivery.targets import Hold
+from sendbox.services.numbers import notation
+from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+
+class HoldShown(Answer):
+    """Webhooks that are held before their first try: those about a phone, those to a target, or all of them."""
+
+    phone: str | None
+    target: str | None
+
+
+class Holds(Answer):
+    """Which webhooks are held from now on, and the ids of those that are held now, oldest first."""
+
+    holds: list[HoldShown]
+    held: list[str]
+
+
+@operation("GET", "/worlds/{id}/holds", answers=Holds)
+async def holds(call: Call) -> Holds:
+    """Which webhooks are held before their first try, and which are held now."""
+    return await _holds_of(call.hosted.world)
+
+
+@operation("POST", "/worlds/{id}/holds", act=True, answers=Holds)
+async def hold_next(
+    call: Call,
+    phone: Annotated[str | None, described("only those about this phone")] = None,
+    target: Annotated[str | None, described("only those to this address; `hook` is the built-in receiver")] = None,
+) -> Holds:
+    """From now on webhooks are held before their first try: all of them, or those that fit.
+
+    A webhook with several events is about each of their phones. One that comes before the answer of its request, by a
+    rule, is not held.
+    """
+    world = call.hosted.world
+    hold = Hold(None if phone is None else _number(world, phone), target)
+    if hold not in world.outlets.holds:
+        world.outlets.holds.append(hold)
+    return await _holds_of(world)
+
+
+@operation("DELETE", "/worlds/{id}/holds", act=True, answers=Holds)
+async def end_holds(call: Call) -> Holds:
+    """From now on webhooks are no longer held before their first try. Those that are held stay so until released."""
+    world = call.hosted.world
+    world.outlets.holds.clear()
+    return await _holds_of(world)
+
+
+@operation("POST", "/worlds/{id}/holds/release", act=True, prepare=with_ids, answers=Holds)
+async def release_held(
+    call: Call,
+    deliveries: Annotated[Sequence[str] | None, described("their ids, in the order in which they leave")] = None,
+) -> Holds:
+    """Sends held webhooks at once, one after another to each receiver: these, or all of them, oldest first."""
+    outlets = call.hosted.world.outlets
+    named = None if deliveries is None else [find_delivery(call.hosted.world, name) for name in deliveries]
+    held = named or [delivery for delivery in outlets.deliveries if delivery.state == "held"]
+    for delivery in held:
+        if delivery.state != "held":
+            text = f'{outlets.id_of(delivery)} is in the state "{delivery.state}"; legal: a webhook that is held'
+            raise ControlError(409, "wrong_state", text)
+    for delivery in held:
+        outlets.release(delivery)
+    return await _holds_of(call.hosted.world)
+
+
+async def _holds_of(world: World) -> Holds:
+    """The holds of a world, and what is held."""
+    outlets = world.outlets
+    held = await select(outlets.deliveries[:], lambda delivery: delivery.state == "held")
+    shown = [HoldShown(phone=hold.phone, target=hold.target) for hold in outlets.holds]
+    return Holds(holds=shown, held=[outlets.id_of(delivery) for delivery in held])
+
+
+def _number(world: World, text: str) -> str:
+    """The number of a phone. Raises `ControlError`."""
+    try:
+        return notation.number(text, account_of(world).country)
+    except ValueError as error:
+        raise ControlError(400, "bad_argument", f'phone: "{text}" {error}') from None

@@ -1,0 +1,40 @@
+/** The tries of a webhook: when each was, and what the receiver answered. */
+
+import { h } from "../dom.js";
+import { badge, json, table, text, tr } from "../parts.js";
+import { since, statusTone, when } from "../words.js";
+
+/** Whether a try has ended, and not with a success. */
+export const isFailed = (each) => each !== undefined && (each.error !== null || (each.status !== null && statusTone(each.status) !== "good"));
+
+/** How a try ended: the status, a word for why there was none, or that it has not. */
+export const ended = ({ status, error }) => String(status ?? error ?? "under way");
+
+/** The same as a mark. */
+const answered = (each) =>
+  badge(ended(each), each.status === null && each.error === null ? "way" : isFailed(each) ? "bad" : "good");
+
+/** The state of a webhook as a mark; red also where it waits because the receiver failed. */
+export const stateOf = (state, last) => (["waiting", "held"].includes(state) && last && isFailed(last) ? badge(state, "bad") : badge(state));
+
+/** Headers as a table. */
+export const headers = (pairs, label = "Headers") =>
+  h("div.scroll", { tabindex: "0", role: "group", "aria-label": label }, h("table.story-headers",
+    h("tbody", pairs.map(([name, value], index) => h("tr", { key: index }, h("th", { scope: "row" }, h("bdi", name)), h("td", text(value, 400)))))));
+
+/** All tries in a table, and the answer to each of them, that of the last open. */
+export const triesOf = (tries, made) => [
+  table("Tries", ["Try", "Answer", "After", "At", "Took", "Answered by"], tries.map((each, index) => tr([
+    index + 1, answered(each), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
+    each.took ?? "", each.rule && ["the rule ", h("bdi", each.rule)],
+  ], { key: index })), { card: false }),
+  tries.map((each, index) => each.answer && answer(each, index + 1, index + 1 === tries.length)),
+];
+
+function answer({ answer: { status, headers: pairs, body, whole } }, number, open) {
+  return h("details.story-answer", { key: `answer ${number}`, open },
+    h("summary", `Answer to try ${number} `, badge(String(status), statusTone(status))),
+    headers(pairs, `Headers of the answer to try ${number}`),
+    body ? json(body) : h("p.quiet", "It has no body."),
+    !whole && h("p.quiet", "Only its beginning is kept, the first 4 KiB."));
+}
