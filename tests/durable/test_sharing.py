@@ -11,10 +11,12 @@ import httpx
 import psycopg
 import pytest
 
+from sendbox.cli.outcome import Failure
 from sendbox.cli.serve import RunningServer
 from sendbox.engine import ENGINE
 from sendbox.runtime.store import postgresql, sharing
 from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
+from sendbox.runtime.store.store import StoreError
 from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
 from tests.commands.sandbox import sandbox
@@ -239,6 +241,18 @@ async def test_a_process_that_hangs_is_given_up(address: str) -> None:
         assert len((await reading)["messages"]) == 1
         hosted.working = None
         hanging.set_result(None)
+
+
+async def test_a_database_that_goes_during_the_start(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server does not start, and says why."""
+
+    def fail(_store: object, _address: str) -> None:
+        raise StoreError("it is gone")
+
+    monkeypatch.setattr(postgresql.PostgresStore, "advertise", fail)
+    with pytest.raises(Failure, match="it is gone"):
+        async with sandbox(data=address):
+            raise AssertionError("it was served")
 
 
 async def test_a_running_clock_goes_on(address: str) -> None:
