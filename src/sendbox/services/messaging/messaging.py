@@ -124,9 +124,9 @@ class Messaging(Part):
         """Lines of uploads are read as before."""
         self.bulks.decode = old.bulks.decode
 
-    def still_lapses(self, at: int, kind: str, what: tuple[str, int]) -> bool:
+    def still_lapses(self, at: int, kind: str, conversation: tuple[str, int]) -> bool:
         """True if a conversation really ends now; it may have been prolonged since (A66)."""
-        return self.phones.conversations.get(what[0]) == at
+        return self.phones.conversations.get(conversation[0]) == at
 
     # -- commands
 
