@@ -104,8 +104,9 @@ async def running(servers: list[Server]) -> AsyncIterator[list[Server]]:
 async def restart_in_turn(load: Load, servers: list[Server]) -> None:
     """Ends one server after another in order, and starts it again; no client sees an error."""
     async with load.client() as client:
-        while (await client.get("/_sandbox/health")).status_code != 200:
-            pass
+        for server in servers:  # the database may have started anew just before
+            while (await client.get(f"http://127.0.0.1:{server.port}/_sandbox/health")).status_code != 200:
+                pass
         load.statuses.clear()
         loading = [asyncio.create_task(turns(load, client, f"test-{place}")) for place in range(WORLDS)]
         for server in servers:

@@ -11,10 +11,12 @@ import httpx
 import psycopg
 import pytest
 
+from sendbox.cli.outcome import Failure
 from sendbox.cli.serve import RunningServer
 from sendbox.engine import ENGINE
 from sendbox.runtime.store import postgresql, sharing
 from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
+from sendbox.runtime.store.store import StoreError
 from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
 from tests.commands.sandbox import sandbox
@@ -215,6 +217,42 @@ async def test_a_process_that_leaves_gives_its_worlds_back(address: str) -> None
         assert (await polling).status_code == 200
         assert (await both.send(1, "test-busy")).status_code == 200
         assert both.owned(1) == [KEY, "test-busy"]
+
+
+async def test_a_process_that_hangs_is_given_up(address: str) -> None:
+    """Once its lease has ended: what reads is asked of the next owner, everything else has no answer."""
+    async with pair(address) as both:
+        await both.send(0)
+        hosted = both.servers[0].runtime.worlds[KEY]
+        hosted.working = hanging = asyncio.get_running_loop().create_future()  # no call is answered any more
+        sending = asyncio.create_task(both.send(1))
+        reading = asyncio.create_task(both.get(1, f"{WORLD}/messages?wait=30s&result=delivered"))
+        while len(both.sharing(1)._watched) < 2:
+            await asyncio.sleep(0)
+        both.sharing(0).close()
+        both.end_leases()
+        await both.sharing(1).renew()
+        await both.sharing(1).look_around()
+        with pytest.raises(httpx.TransportError):
+            await sending
+        while both.owned(1) != [KEY]:
+            await asyncio.sleep(0)
+        await both.clients[1].post(f"{WORLD}/clock/advance", json={"by": "1m"})
+        assert len((await reading)["messages"]) == 1
+        hosted.working = None
+        hanging.set_result(None)
+
+
+async def test_a_database_that_goes_during_the_start(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server does not start, and says why."""
+
+    def fail(_store: object, _address: str) -> None:
+        raise StoreError("it is gone")
+
+    monkeypatch.setattr(postgresql.PostgresStore, "advertise", fail)
+    with pytest.raises(Failure, match="it is gone"):
+        async with sandbox(data=address):
+            raise AssertionError("it was served")
 
 
 async def test_a_running_clock_goes_on(address: str) -> None:

@@ -39,7 +39,7 @@ from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.store import open_store
-from sendbox.runtime.store.store import StoreError
+from sendbox.runtime.store.store import StoreError, Unavailable
 from sendbox.runtime.worlds import BEGINS
 from sendbox.server.listener import CannotListen, HttpServer
 from sendbox.server.loop import new_loop
@@ -194,7 +194,10 @@ async def serving(
         if app.persistence is not None:
             scheme = urlsplit(origin).scheme
             others = options.settings.advertise or f"{scheme}://{host_for_others(options.settings.host)}:{port}"
-            await app.persistence.prepare(others)
+            try:
+                await app.persistence.prepare(others)
+            except Unavailable as error:
+                raise Failure(CANNOT, options.blamed(error.message, "data")) from None
         host = options.settings.host
         if not options.settings.control_tokens and not is_loopback(host):
             text = f"control is open to everyone who reaches {host}:{port}: --control-token closes it"

@@ -134,7 +134,9 @@ class Handover:
         more = ((b"connection", b"close"),) if self._runtime.leaving else ()
         work = carry(self._sender(address), call, pieces, send, begun=begin, more=more, reach=REACH)
         try:
-            await incoming.while_connected(work)
+            with self._sharing.watched(address) as lost:
+                if not await incoming.while_connected(work, lost) and lost.done():
+                    raise ConnectionResetError(address)
         except Exception as error:  # whatever that process did, the client sees the same
             if never_sent(error) or (not begun and scope["method"] in _SAFE):
                 return False

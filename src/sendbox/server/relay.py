@@ -65,12 +65,16 @@ class Incoming:
         await self._whole.wait()
         await wait_for_disconnect(self._receive)
 
-    async def while_connected(self, work: Awaitable[None]) -> bool:
-        """Does work until it is done or the client leaves; returns True if it is done. Raises what it raises."""
+    async def while_connected(self, work: Awaitable[None], lost: asyncio.Future[None] | None = None) -> bool:
+        """Does work until it is done, the client leaves, or the other side is `lost`; returns True if it is done.
+
+        Raises what the work raises.
+        """
         carrying = asyncio.ensure_future(work)
         leaving = asyncio.ensure_future(self.wait_for_disconnect())
+        ends = {carrying, leaving} if lost is None else {carrying, leaving, lost}
         try:
-            await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if carrying.done():
                 carrying.result()
             return carrying.done()

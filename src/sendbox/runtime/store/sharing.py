@@ -7,8 +7,8 @@ have gone on with them. Then it goes on as a process without worlds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -94,6 +94,8 @@ class Sharing:
         self._lost, self._until = False, self._loop.time() + VALID
         self._renewing = asyncio.Lock()
         self._looks = 0
+        #: the other processes of which calls wait for an answer, and what is done when they have lost their leases
+        self._watched: list[tuple[str, asyncio.Future[None]]] = []
         self._timer = self._loop.call_later(PERIOD, self._tick)
         self._ticking: asyncio.Task[None] | None = None
         self._adopting: asyncio.Task[None] | None = None
@@ -170,6 +172,7 @@ class Sharing:
         """Gives back what is not used, and takes what no process has any more and must go on, or end."""
         self._looks += 1
         with suppress(StoreError, Unavailable):  # the next renewal says why
+            await self.look_at_others()
             if self._looks % LOOKS == 0:
                 await self.release()
                 await self.claim_unused()
@@ -261,6 +264,23 @@ class Sharing:
     async def others(self) -> list[str]:
         """The addresses of the other processes."""
         return await self._call(self._store.others)
+
+    @contextmanager
+    def watched(self, address: str) -> Iterator[asyncio.Future[None]]:
+        """A future that is done once another process has lost its lease: its machine may be gone without a word."""
+        lost: asyncio.Future[None] = self._loop.create_future()
+        self._watched.append((address, lost))
+        try:
+            yield lost
+        finally:
+            self._watched.remove((address, lost))
+
+    async def look_at_others(self) -> None:
+        """Ends the wait for those that have lost their leases."""
+        others = await self.others() if self._watched else []
+        for address, lost in self._watched:
+            if address not in others and not lost.done():
+                lost.set_result(None)
 
     async def pause(self) -> None:
         """Waits before a process is asked again."""
