@@ -125,6 +125,7 @@ class Sharing:
         """Says where this process is called by others."""
         self._address = address
         await self._call(partial(self._store.advertise, address))
+        self._runtime.log("", f"other processes with this database call this one at {address}")
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(PERIOD, self._tick)
