@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
-import pkgutil
 import signal
 import ssl
 import sys
@@ -18,8 +16,8 @@ from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.workermanage import NodeManager  # type: ignore[import-untyped]  # it has no types
 
-import sendbox
 from tests import answers
 from tests.tiers import DEEP, LONG, examples, unmeasured_files
 
@@ -60,10 +58,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where workers do the tests, no tracer follows the process that hands them out: it runs nothing of ours."""
+    """Where workers do the tests, no tracer follows the process that hands them out: it runs nothing of ours.
+
+    It waits for each worker: one that is killed at its end loses what was measured in it.
+    """
     if config.getoption("numprocesses", None):
+        NodeManager.EXIT_TIMEOUT = LONG
         sys.settrace(None)
         threading.settrace(None)
+
+
+def pytest_unconfigure() -> None:
+    """No collection at the end walks modules and tests, which a test may have shown to the collector again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -102,27 +109,18 @@ def _unmeasured(item: pytest.Item) -> bool:
 def pytest_collection() -> Generator[None, object, object]:
     """Collects without the garbage collector, and then keeps it from modules and tests, which all stay to the end.
 
-    No tracer follows it: of what runs then, imports are measured, in the first worker.
+    All workers collect the same, so a tracer follows the first one: what is remembered from then on is measured.
     """
     gc.disable()
     try:
-        if not _MEASURING:
+        if not _MEASURING or os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
             return (yield)
-        if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
-            _import_product()
         with _untraced():
             return (yield)
     finally:
         gc.freeze()
         gc.set_threshold(10_000, 20, 100)
         gc.enable()
-
-
-def _import_product() -> None:
-    """Imports each module of Sendbox but the one that is a program."""
-    for module in pkgutil.walk_packages(sendbox.__path__, "sendbox."):
-        if not module.name.endswith(".__main__"):
-            importlib.import_module(module.name)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gzip
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -33,6 +34,27 @@ async def test_a_long_list_is_sent_in_pieces_and_is_the_same_json() -> None:
         journal = (await box.get(f"{WORLD}/journal")).json
         assert (len(journal["entries"]), journal["length"]) == (journal["length"], journal["length"])
         assert len((await box.get(f"{WORLD}/hook")).json["events"]) == 300
+
+
+async def test_answers_to_a_browser_are_compressed() -> None:
+    """Those of some length, if it takes gzip; a program gets them as they are."""
+    page = {"sec-fetch-site": "same-origin", "accept-encoding": "gzip, br"}
+    async with boxed() as box:
+        await box.send(*(f"420777000{number}" for number in range(101, 108)))
+        plain = await box.get(f"{WORLD}/messages?form=short")
+        assert len(plain.body) > routes.SHORTEST_COMPRESSED
+        for headers, path, coding in (
+            (page, f"{WORLD}/messages?form=short", "gzip"),
+            (page, f"{WORLD}/clock", None),
+            ({"accept-encoding": "gzip"}, f"{WORLD}/messages?form=short", None),
+            ({**page, "accept-encoding": "br"}, f"{WORLD}/messages?form=short", None),
+        ):
+            answer = await box.call("GET", path, headers=headers)
+            assert answer.headers.get("content-encoding") == coding
+            assert int(answer.headers["content-length"]) == len(answer.body)
+            if coding:
+                assert gzip.decompress(answer.body) == plain.body
+                assert answer.headers["vary"] == "accept-encoding"
 
 
 async def test_pieces_of_every_shape() -> None:

@@ -139,6 +139,25 @@ async def sorted_page(
     return Page(page) if end is None else Page(page, str(end) if end < len(fitting) else None)
 
 
+async def listed(
+    items: Sequence[T],
+    number: Callable[[T], int],
+    fits: Callable[[T], bool],
+    *,
+    key: Callable[[T], Any] | None,
+    last: int | None,
+    limit: int | None,
+    cursor: int | None,
+    order: str,
+) -> Page[T]:
+    """A page of those items that fit: the `last`, or those behind a cursor, sorted by a key or by their numbers."""
+    if last is not None:
+        return Page(await newest(items, fits, last))
+    if key is not None:
+        return await sorted_page(items, key, fits, limit, cursor, order)
+    return await page(items, number, fits, limit, cursor, order)
+
+
 async def count(items: Sequence[T], fits: Callable[[T], bool], *, filtered: bool) -> int:
     """The number of items that fit; all of them where nothing is `filtered`."""
     return len(await newest(items, fits, None)) if filtered else len(items)

@@ -234,7 +234,7 @@ class World:
                 ticks += 1
             elif steps and steps[0][0] <= now:
                 ticks += timeline.fire(now, budget - ticks)
-                if ticks >= budget:
+                if ticks >= budget or (settle and outlets.has_begun):
                     break
             elif outlets.dirty:
                 if ticks >= budget:
@@ -389,9 +389,9 @@ class World:
         """Journals advice that belongs to no request."""
         return self.journal.add(self.clock.now, CODE["advice"], (advice, about))
 
-    def journal_act(self, what: str, detail: JsonObject) -> int:
+    def journal_act(self, name: str, detail: JsonObject) -> int:
         """Journals what a tester did through control."""
-        return self.journal.add(self.clock.now, CODE["control"], {"what": what, **detail})
+        return self.journal.add(self.clock.now, CODE["control"], {"what": name, **detail})
 
     # -- names and views used everywhere
 

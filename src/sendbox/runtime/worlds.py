@@ -188,7 +188,9 @@ class Runtime:
 
         Raises `Capped`, which is among the `refused` too.
         """
-        hosted = self._found(key, path)
+        hosted = self.worlds.get(key)
+        if hosted is None or hosted.starts is not None:
+            hosted = self._found(key, path)
         if hosted is not None:
             hosted.used = self.reading()
         return hosted

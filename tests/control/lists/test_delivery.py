@@ -14,8 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES, ReceiverAnswer, Try
 from sendbox.engine.delivery.targets import MAX_ANSWERS
+from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.server.listener import HttpServer
-from tests.box import KEY, ORIGIN, WORLD, Box, boxed
+from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed
 from tests.receivers import answering, receiving
 
 pytestmark = pytest.mark.asyncio
@@ -248,3 +249,32 @@ async def test_what_is_released_may_be_held_again() -> None:
         await box.post(f"{WORLD}/holds/release", {})
         shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
         assert {each["state"] for each in shown} == {"delivered"}
+
+
+async def test_time_does_not_pass_before_what_was_released_has_its_answer() -> None:
+    """It waits until a receiver without an answer is free again, and leaves then, before anything later happens."""
+    scenario = {"sendbox": 1, "extends": "default", "assume": {"webhook_retry": []}}
+    async with boxed(scenario) as box:
+        await box.open()
+        await box.only_sending()
+        await box.post(f"{WORLD}/holds", {})
+        for number in ("420777100112", PHONE, "420777100113"):
+            await box.send(number, callback={"url": "http://a.example/"})
+            await box.advance("0s")
+        first, silent, last = (await box.post(f"{WORLD}/holds/release", {"deliveries": []})).json["held"]
+        hosted = box.runtime.worlds[KEY]
+        came: list[tuple[str, int]] = []
+
+        async def take(call: HttpCall) -> Outcome:
+            came.append((dict(call.headers)["X-Request-Id"], hosted.world.now - START))
+            return Outcome(None, "timeout") if len(came) == 1 else Outcome(200)
+
+        box.runtime.deliver_to(hosted, take)
+        await box.post(f"{WORLD}/holds/release", {"deliveries": [silent, last, first]})
+        await box.advance("1m")
+        assert came == [(silent, 0), (last, 5_000), (first, 5_000)]
+        assert [each[0][1:] for each in await box.tries()] == [(200, None), (None, "timeout"), (200, None)]
+        last_entry = len((await box.get(f"{WORLD}/journal")).json["entries"]) - 1
+        past = (await box.get(f"{WORLD}/deliveries?then={last_entry}")).json["deliveries"]
+        assert [each["id"] for each in past] == [first, silent, last]
+        assert past[1]["tries"][0]["error"] == "timeout"

@@ -68,6 +68,9 @@ async def test_each_list_is_sorted_by_each_field() -> None:
                         cursor = answer["next_cursor"]
                     values = [field(item) for item in fetched]
                     assert values == sorted(map(field, everything[items]), reverse=order == "newest"), (items, name)
+            first = (await box.get(f"{WORLD}/{items}?limit=1&total=true")).json
+            second = (await box.get(f"{WORLD}/{items}?limit=1&total=true&cursor={first['next_cursor']}")).json
+            assert first["total"] == second["total"] == everything["total"]
             search = (await box.get(f"{WORLD}/{items}?total=true&search=to:{PHONES[3]}&limit=1")).json
             assert 1 <= search["total"] < everything["total"], items
         nothing = (await box.get(f"{WORLD}/messages?total=true&search=never")).json

@@ -228,3 +228,34 @@ def test_webhooks_are_held_and_released_in_another_order(tab: Tab) -> None:
     tries = [entry["delivery"] for entry in control(tab, "journal?kind=try")["entries"]]
     assert tries[-3:] == [ids[2], ids[1], ids[0]]
     narrow(tab)
+
+
+@pytest.mark.deep
+def test_all_parts_of_the_page_speak_of_one_queue(tab: Tab, receiver: str) -> None:
+    """A webhook that is released is tried at once; its next try is in the bar and in Due next, and Next does it."""
+    control(tab, "rules", {"when": {}, "then": "sending"})
+    sent(tab, "420777000100", callback=receiver)
+    advance(tab, "0")
+    (waiting,) = control(tab, "deliveries")["deliveries"]
+    tab.open("webhooks", delivery=waiting["id"])
+    tab.press("Hold")
+    tab.said("The webhook is held.")
+    tab.press("Release")
+    tab.said("The webhook is released.")
+    tries = tab.page.get_by_role("group", name="Tries").get_by_role("row")
+    expect(tries).to_have_count(3)
+    expect(tries.last).to_contain_text("500")
+    following = control(tab, f"deliveries/{waiting['id']}")["next_try"]
+    expect(tab.page.locator(".detail .facts")).to_contain_text(following[11:19])
+    tab.press("Due next", "link", "#views")
+    expect(tab.page.get_by_role("list", name="Steps")).to_contain_text("try 3")
+    expect(tab.page.locator(".clock-next")).to_contain_text("next +")
+    tab.press("Next")
+    tab.said("1 step")
+    while control(tab, "clock")["next_due"] is not None:
+        tab.press("Next")
+        tab.said("step")
+    (given_up,) = control(tab, "deliveries")["deliveries"]
+    assert (given_up["state"], len(given_up["tries"])) == ("failed", 5)
+    expect(tab.page.locator(".clock-next")).to_have_text("nothing is due")
+    expect(tab.page.locator(".due-count")).to_have_text("idle")

@@ -27,7 +27,7 @@ def without(view: dict[str, Any], *names: str) -> dict[str, Any]:
 
 def plain(message: dict[str, Any]) -> dict[str, Any]:
     """A message as control shows it elsewhere."""
-    attempts = [without(attempt, "from", "body", "content") for attempt in message["attempts"]]
+    attempts = [without(attempt, "from", "body", "content", "due") for attempt in message["attempts"]]
     return {**without(message, "legal"), "attempts": attempts}
 
 

@@ -10,9 +10,9 @@ from msgspec.structs import asdict
 
 from sendbox.control.arguments import SORTED, Last, Limit, MessageId, NextCursor, Order, Search, Total
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, Page, count, map_in_slices, newest, page, select, sorted_page
+from sendbox.control.reading import FORM, count, listed, map_in_slices, select
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
-from sendbox.engine.answer import Answer, Instant, JsonMapping, enum, moment, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, moment, reference
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
@@ -126,20 +126,17 @@ async def deliveries(
         return finds(delivery)
 
     every = world.outlets.deliveries
-    if last is not None:
-        result = Page(await newest(every, fits, last))
-    elif sort is not None:
-        result = await sorted_page(every, SORTS[sort], fits, limit, cursor, order)
-    else:
-        result = await page(every, attrgetter("number"), fits, limit, cursor, order)
+    key = None if sort is None else SORTS[sort]
+    how: JsonObject = {"key": key, "last": last, "limit": limit, "cursor": cursor, "order": order}
+    result = await listed(every, attrgetter("number"), fits, **how)
     filtered = any(value is not None for value in (state, message_id, search))
-    number = await count(every, fits, filtered=filtered) if total else None
+    full_count = await count(every, fits, filtered=filtered) if total else None
     if form == "short":
         due = await _next_tries(world, result.items)
         short = await map_in_slices(result.items, lambda delivery: _short(on, delivery, due.get(delivery)))
-        return Deliveries(deliveries=short, next_cursor=result.cursor, total=number)
+        return Deliveries(deliveries=short, next_cursor=result.cursor, total=full_count)
     whole = await map_in_slices(result.items, lambda delivery: delivery_view(on, delivery))
-    return Deliveries(deliveries=whole, next_cursor=result.cursor, total=number)
+    return Deliveries(deliveries=whole, next_cursor=result.cursor, total=full_count)
 
 
 def _short(on: Observer, delivery: Delivery, next_try: Instant | None) -> ShortWebhook:

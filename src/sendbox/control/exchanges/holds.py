@@ -71,8 +71,10 @@ async def release_held(
 ) -> Holds:
     """Sends held webhooks at once, one after another to each receiver: these, or all of them, oldest first."""
     outlets = call.hosted.world.outlets
-    named = None if deliveries is None else [find_delivery(call.hosted.world, name) for name in deliveries]
-    held = named or [delivery for delivery in outlets.deliveries if delivery.state == "held"]
+    if deliveries is None:
+        held = [delivery for delivery in outlets.deliveries if delivery.state == "held"]
+    else:
+        held = [find_delivery(call.hosted.world, name) for name in deliveries]
     for delivery in held:
         if delivery.state != "held":
             text = f'{outlets.id_of(delivery)} is in the state "{delivery.state}"; legal: a webhook that is held'

@@ -96,7 +96,7 @@ async def requests(
     hosted, code = call.hosted, CODE["request"]
     looked: tuple[World | None, int] = (None, 0)
 
-    async def look() -> tuple[World, Page[int], int | None] | None:
+    async def look() -> tuple[World, Page[int]] | None:
         nonlocal looked
         world = hosted.world
         journal, finds = world.journal, search_filter(search, search_keys(world))
@@ -105,12 +105,9 @@ async def requests(
             instant, _, record = journal.entry(number)
             return number > start and finds((instant, record))
 
-        every = [*journal.find(code, 0)] if total or sort is not None else []
-        number = await count(every, fits, filtered=search is not None or after >= 0) if total else None
         if sort is not None:
-            key = SORTS[sort]
-            listed = await sorted_page(every, lambda number: key(journal.entry(number)[2]), fits, most, cursor, order)
-            return (world, listed, number) if listed.items else None
+            listed = await sorted_page(_numbers(world), _sort_key(world, sort), fits, most, cursor, order)
+            return (world, listed) if listed.items else None
         if newest:
             numbers: Iterator[int] = journal.find_back(code, len(journal) if cursor is None else cursor)
         else:
@@ -118,20 +115,41 @@ async def requests(
         length = len(journal)
         matching = await select(numbers, fits, most + 1)  # one more says that there is more
         looked = (world, length)  # entries are only added, so none is read twice
-        more = len(matching) > most
-        listed = Page(matching[:most], str(matching[most - 1]) if more else None)
-        return (world, listed, number) if matching else None
+        listed = Page(matching[:most], str(matching[most - 1]) if len(matching) > most else None)
+        return (world, listed) if matching else None
 
     result = await wait_for(hosted, wait, look)
+    full_count = await _count(hosted.world, search, after) if total else None
     if result is None:
-        return Requests(requests=[], more=False, next_cursor=None, total=0 if total else None)
-    world, listed, number = result
-    view: Callable[[int], object] = (
-        partial(_short, world) if form == "short" else Observer(world, call.served.kinds).entry
-    )
+        return Requests(requests=[], more=False, next_cursor=None, total=full_count)
+    world, listed = result
+    observer = Observer(world, call.served.kinds)
+    view: Callable[[int], object] = partial(_short, world) if form == "short" else observer.entry
     views = await map_in_slices(listed.items, view)
     following = listed.cursor or None
-    return Requests(requests=views, more=following is not None, next_cursor=following, total=number)
+    return Requests(requests=views, more=following is not None, next_cursor=following, total=full_count)
+
+
+def _numbers(world: World) -> list[int]:
+    """The numbers of the entries of all calls."""
+    return [*world.journal.find(CODE["request"], 0)]
+
+
+def _sort_key(world: World, sort: str) -> Callable[[int], object]:
+    """What a call is sorted by, by the number of its entry."""
+    key = SORTS[sort]
+    return lambda number: key(world.journal.entry(number)[2])
+
+
+async def _count(world: World, search: str | None, after: int) -> int:
+    """The number of calls behind an entry that a search finds."""
+    finds = search_filter(search, search_keys(world))
+
+    def fits(number: int) -> bool:
+        instant, _, record = world.journal.entry(number)
+        return number > after and finds((instant, record))
+
+    return await count(_numbers(world), fits, filtered=search is not None or after >= 0)
 
 
 def _short(world: World, number: int) -> ShortRequest:

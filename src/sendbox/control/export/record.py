@@ -39,8 +39,10 @@ FORM: Final = 1
 _WORD: Final = {command: word for word, command in COMMANDS.items()}
 
 
+#: So many scenarios are remembered: each is kept in memory with all that was made of it.
+MAX_SCENARIOS: Final = 16
 #: Scenarios with their texts, by identity: many worlds have the same one, and to write one takes 10 ms.
-_SCENARIOS: Final[BoundedCache[int, tuple[Blueprint, str]]] = BoundedCache()
+_SCENARIOS: Final[BoundedCache[int, tuple[Blueprint, str]]] = BoundedCache(MAX_SCENARIOS)
 
 
 class Unreadable(Exception):

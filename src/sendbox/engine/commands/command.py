@@ -30,7 +30,7 @@ class World(Protocol):
     @property
     def outlets(self) -> Outlets: ...
 
-    def journal_act(self, what: str, detail: JsonObject) -> int:
+    def journal_act(self, name: str, detail: JsonObject) -> int:
         """Journals what a tester did."""
 
     def restored(self, name: str) -> None:

@@ -254,22 +254,19 @@ class Outlets:
         delivery.state = "waiting"  # no longer held
         delivery.queued = True
         outlet.first.append(delivery)
-        if not outlet.busy:
-            self._begin_first(outlet)
+        self._begin_first(outlet)
 
     def _begin_first(self, outlet: Outlet) -> None:
         """Begins a try of the next batch that a tester sent; several where the built-in receiver answers."""
-        self.waiting.pop(outlet, None)
         while outlet.first and not outlet.busy:
             delivery = outlet.first.popleft()
             delivery.queued = False
             if self._answers_itself(outlet):
                 self._answer(delivery)
             else:
+                self.waiting.pop(outlet, None)
                 outlet.busy = True
                 self.begin(delivery)
-        if outlet.queue and not outlet.busy:
-            self.waiting[outlet] = None
 
     def _answers_itself(self, outlet: Outlet) -> bool:
         """True if webhooks of a line are answered here: by the built-in receiver, left to itself."""
@@ -387,9 +384,8 @@ class Outlets:
     def free_due(self, outlet: Outlet) -> None:
         """The target can take its next batch."""
         outlet.busy = False
-        if outlet.first:
-            self._begin_first(outlet)
-        elif outlet.queue:
+        self._begin_first(outlet)
+        if outlet.queue and not outlet.busy:
             self.waiting[outlet] = None
 
     def retry_due(self, retry: tuple[Delivery, int]) -> None:

@@ -119,8 +119,8 @@ class Persistence:
         others = sum(world.engine != ENGINE for world in worlds)
         if others:
             text = f"{others} of {len(worlds)} stored worlds are of another engine than {ENGINE}"
-            what = "start the version that wrote them to continue them, or close them"
-            runtime.log("", f"{text}: {what}; GET /_sandbox/worlds lists them", "warning")
+            advice = "start the version that wrote them to continue them, or close them"
+            runtime.log("", f"{text}: {advice}; GET /_sandbox/worlds lists them", "warning")
         self._schedule()
 
     async def prepare(self, address: str) -> None:

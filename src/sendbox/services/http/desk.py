@@ -264,7 +264,6 @@ class Desk:
                 world.api.note_unanswered(_content(exchange), world.now)
         record = exchange.record
         assert record is not None
-        record.effects = len(world.journal) - exchange.entries
         record.answered(answer.status, None if answer is exchange.remade else answer.body)
         record.findings = add_values(findings, exchange) if findings else ()
         record.advice = tuple(exchange.advice)
@@ -276,7 +275,10 @@ class Desk:
         if exchange.order_sensitive:
             decision = decision[0], True
         if decision is NO_FAULT:  # most calls are such
-            return Handled(answer, record, world.request(record), overtaking_requests, exchange.sent)
+            number = world.request(record)
+            record.effects = number - exchange.entries
+            return Handled(answer, record, number, overtaking_requests, exchange.sent)
+        record.effects = len(world.journal) - exchange.entries
         return replace(_journaled(world, record, answer, decision, overtaking_requests), sent=exchange.sent)
 
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:

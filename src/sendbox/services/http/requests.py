@@ -283,13 +283,17 @@ MAX_CACHED: Final = 1024
 
 
 class BoundedCache(dict[K, V]):
-    """A dictionary that begins anew when it is full."""
+    """A dictionary that begins anew when it is full, with `most` entries."""
 
-    __slots__ = ()
+    __slots__ = ("_most",)
+
+    def __init__(self, most: int = MAX_CACHED) -> None:
+        super().__init__()
+        self._most = most
 
     def store(self, key: K, value: V) -> V:
         """Stores a value, and returns it."""
-        if len(self) >= MAX_CACHED:
+        if len(self) >= self._most:
             self.clear()
         self[key] = value
         return value

@@ -6,6 +6,7 @@ It accepts requests, too: it names them, makes their messages, and schedules the
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -123,9 +124,9 @@ class Messaging(Part):
         """Lines of uploads are read as before."""
         self.bulks.decode = old.bulks.decode
 
-    def still_lapses(self, at: int, kind: str, what: tuple[str, int]) -> bool:
+    def still_lapses(self, at: int, kind: str, conversation: tuple[str, int]) -> bool:
         """True if a conversation really ends now; it may have been prolonged since (A66)."""
-        return self.phones.conversations.get(what[0]) == at
+        return self.phones.conversations.get(conversation[0]) == at
 
     # -- commands
 
@@ -143,7 +144,7 @@ class Messaging(Part):
             url = parent.default_callback_url
         if url == "":
             return None
-        return self.world.outlets.line(Target(url or "", secret=secret))
+        return self.world.outlets.line(_plain_target(url or "", secret))
 
     def accept(
         self,
@@ -312,6 +313,12 @@ class Messaging(Part):
             del holder._home
 
 
+@lru_cache(1024)
+def _plain_target(url: str, secret: str | None) -> Target:
+    """The target of an address without more: one for all messages to it, so that its hash is made once."""
+    return Target(url, secret=secret)
+
+
 def _line(entry: TimelineEntry, phone: str) -> Line | str:
     body = entry.means
     return Line(body, entry.key, phone, entry.ordinal) if isinstance(body, Text) else str(entry.what["body"])
@@ -342,18 +349,19 @@ def _first_attempt_at(send: Send, now: int) -> int:
 
 
 def _check_templates(home: Home, send: Send) -> list[Finding]:
-    findings: list[Finding] = []
-    for index, step in enumerate(send.steps):
-        use = step.template
-        template = home.account.template(use.name, use.language, step.sender) if use is not None else None
-        if use is None or template is None:
-            continue
-        prefix = f"{send.path}.flow[{index}].chatapp_template"
-        findings += [
-            Finding(f"{prefix}.{problem.path}", problem.rule, problem.message, problem.section, "A08")
-            for problem in templates.check(template, use)
-        ]
-    return findings
+    return [
+        Finding(
+            f"{send.path}.flow[{index}].chatapp_template.{problem.path}",
+            problem.rule,
+            problem.message,
+            problem.section,
+            "A08",
+        )
+        for index, step in enumerate(send.steps)
+        if (use := step.template) is not None
+        and (template := home.account.template(use.name, use.language, step.sender)) is not None
+        for problem in templates.check(template, use)
+    ]
 
 
 def number_finding(number: str, path: str, assumed: str) -> Finding:

@@ -121,9 +121,8 @@ class Partner(Part):
         """True if the signup's token is still valid (§5.3, §8)."""
         return self._world.clock.now < signup.expires_at
 
-    def on_lapse(self, kind: str, what: Signup) -> bool:
+    def on_lapse(self, kind: str, signup: Signup) -> bool:
         """The token of a signup has expired; True when that ended the signup, which is reported (A24, A46)."""
-        signup = what
         if signup.ended or signup.finishing:
             return False
         self._enter(signup, "token_lapsed")

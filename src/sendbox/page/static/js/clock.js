@@ -67,7 +67,8 @@ class Clock extends View {
 
   #next(now) {
     const { next_due: next, mode, webhooks } = store.info.clock;
-    if (webhooks) return `${count(webhooks, "webhook")} now`;
+    // a step of this instant comes before webhooks
+    if (webhooks && !(next && next <= now)) return `${count(webhooks, "webhook")} now`;
     if (!next) return "nothing is due";
     // in whole seconds where time passes
     const rest = mode === "real" ? `${next.slice(0, 19)}Z` : next;

@@ -30,6 +30,8 @@ class List extends HTMLElement {
   /** whether something happened that is not shown, and whether something happened at all since they were asked for */
   #late = false;
   #aged = false;
+  /** whether it is wanted from the beginning */
+  #anew = false;
   /** the key of the row that had the focus last */
   #stop = null;
   #news = ({ detail }) => {
@@ -81,10 +83,12 @@ class List extends HTMLElement {
 
   /** Asks again for the newest, and for those that are seen; `anew` where others may be older too. */
   refresh({ anew = false } = {}) {
+    this.#anew ||= anew;
     return this.#ask(async () => {
-      if (anew) this.#items.clear();
-      if (!this.#held()) {
-        await this.#items.renew();
+      const fresh = this.#anew;
+      this.#anew = false;
+      if (fresh || !this.#held()) {
+        await this.#items.renew({ anew: fresh });
         this.#late = false;
       } else {
         this.#late = true;
@@ -104,11 +108,7 @@ class List extends HTMLElement {
   /** Shows what waits, from the top. */
   #catchUp({ detail }) {
     this.scrollTop = 0;
-    this.#ask(async () => {
-      this.#items.clear();
-      await this.#items.renew();
-      this.#late = false;
-    }).then(() => detail === 0 && this.enter());
+    this.refresh({ anew: true }).then(() => detail === 0 && this.enter());
   }
 
   #pause() {
@@ -117,7 +117,7 @@ class List extends HTMLElement {
     this.#release();
   }
 
-  /** Whether a person looks at rows, which must not move. */
+  /** True if a person looks at rows, which must not move. */
   #held() {
     if (!this.#items.all.length) return false;
     return this.#paused || this.data.sorted || this.scrollTop > 0 || looksAt(this) !== null;
@@ -130,9 +130,9 @@ class List extends HTMLElement {
   async #ask(doing) {
     const { of } = this.data;
     if (!(await this.#asking.run(doing)) || !this.isConnected) return;
-    const [wanted, anew] = [this.#asking.wanted(), of !== this.data.of];
+    const [again, anew] = [this.#asking.repeats(), of !== this.data.of];
     if (!anew) this.#draw({ anchored: true });
-    if (wanted || anew) return this.refresh({ anew });
+    if (again || anew) return this.refresh({ anew });
   }
 
   /** Asks for the next page where its rows come near; of a list that is not seen none does. */

@@ -14,17 +14,15 @@ from sendbox.control.reading import (
     FORM,
     Page,
     count,
+    listed,
     map_in_slices,
-    newest,
-    page,
     remembered,
     replay_past,
     run_in_slices,
-    sorted_page,
     wait_for,
 )
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
-from sendbox.engine.answer import JsonMapping, enum, read
+from sendbox.engine.answer import JsonMapping, JsonObject, enum, read
 from sendbox.services.messaging.answers import Explanation, Messages, ShortMessage
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
@@ -81,10 +79,12 @@ async def messages(
     most, `unsettled` says whether anything may still happen to it by itself.
     """
     hosted = call.hosted
-
+    full_count: int | None = None
     filtered = any(value is not None for value in (channel, result, tag, search, request))
+    how: JsonObject = {"key": None if sort is None else SORTS[sort], "last": last, "limit": limit}
 
-    async def look() -> tuple[World, Page[Message], int | None] | None:
+    async def look() -> tuple[World, Page[Message]] | None:
+        nonlocal full_count
         world = hosted.world
         finds = search_filter(search, search_keys(world))
         source = None if request is None else remembered(world, request)[2]
@@ -98,22 +98,17 @@ async def messages(
         if phone is not None:
             await run_in_slices(messaging.phones.messages.read())
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
-        if last is not None:
-            listed = Page(await newest(every, fits, last))
-        elif sort is not None:
-            listed = await sorted_page(every, SORTS[sort], fits, limit, cursor, order)
-        else:
-            listed = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
-        number = await count(every, fits, filtered=filtered) if total else None
-        return (world, listed, number) if listed.items else None
+        page = await listed(every, attrgetter("ordinal"), fits, cursor=cursor, order=order, **how)
+        full_count = await count(every, fits, filtered=filtered) if total else None
+        return (world, page) if page.items else None
 
     matches = await wait_for(hosted, wait, look)
     if matches is None:
-        return Messages(messages=[], next_cursor=UNSET if limit is None else None, total=0 if total else None)
-    world, listed, number = matches
+        return Messages(messages=[], next_cursor=UNSET if limit is None else None, total=full_count)
+    world, page = matches
     view: Callable[[World, Message], ShortMessage | MessageShown] = message_short if form == "short" else message_view
-    views = await map_in_slices(listed.items, lambda message: view(world, message))
-    return Messages(messages=views, next_cursor=listed.cursor, total=number)
+    views = await map_in_slices(page.items, lambda message: view(world, message))
+    return Messages(messages=views, next_cursor=page.cursor, total=full_count)
 
 
 def phones_by_id(world: World) -> Generator[None, None, Callable[[str], str | None]]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import NEXT, SORTED, Count, Limit, MessageId, Order, Search, Total, described
-from sendbox.control.operation import Call, ControlError, converted, operation
-from sendbox.control.reading import FORM, Page, count, map_in_slices, page, run_in_slices, select, sorted_page
-from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import FORM, count, map_in_slices, run_in_slices
 from sendbox.engine.answer import enum, reference
 from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, ShortHandset, Text
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.handset import newest_view
 from sendbox.services.messaging.control.messages import find_message, make_ids, number_of, translate_errors
+from sendbox.services.messaging.control.phone_list import SORTS, list_numbers, page_of_phones, search_filter
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
+from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import notation
-from sendbox.services.ports import HasPhoneContent, account_of
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 
 FAMILY: Final = enum(FAMILIES)
-#: What phones can be sorted by.
-SORTS: Final = ("activity", "number", "messages")
 
 
 @operation("POST", "/worlds/{id}/inbound", status=201, act=True, answers=Text)
@@ -79,106 +76,18 @@ async def phones(
     `sort=activity` the phone on which something happened last is the newest.
     """
     world = call.hosted.world
-    numbers, places = await _list_numbers(world)
-    fits = await _search_filter(world, search)
-    if sort is None:
-        listed = await _page_by_appearance(world, (numbers, places), fits, limit, cursor, order)
-    elif sort == "activity":
-        listed = await _page_by_activity(world, places, fits, limit, cursor, order)
-    else:
-        messages_of, following = Messaging.of(world).phones.messages_of, None if cursor is None else _number(cursor)
-        key: Callable[[str], Any] = str if sort == "number" else lambda number: len(messages_of(number))
-        listed = await sorted_page(numbers, key, fits, limit, following, order)
-    total_number = await count(numbers, fits, filtered=search is not None) if total else None
+    fits = await search_filter(world, search)
+    listed = await page_of_phones(world, fits, sort, limit, cursor, order)
+    full_count = None
+    if total:
+        numbers, _ = await list_numbers(world)
+        full_count = await count(numbers, fits, filtered=search is not None)
     views: list[ShortHandset] | list[Handset]
     if form == "short":
         views = [await run_in_slices(phone_short(world, number)) for number in listed.items]
     else:
         views = await map_in_slices(listed.items, lambda number: phone_view(world, number))
-    return PhoneList(phones=views, next_cursor=listed.cursor, total=total_number)
-
-
-async def _page_by_appearance(
-    world: World,
-    known: tuple[Sequence[str], Mapping[str, int]],
-    fits: Callable[[str], bool],
-    limit: int | None,
-    cursor: str | None,
-    order: str,
-) -> Page[str]:
-    """A page of the phones in order of first appearance; the cursor is a number of a phone."""
-    numbers, places = known
-    cursor_place = None
-    if cursor is not None:
-        cursor_place = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
-        if cursor_place == -1:
-            raise ControlError(400, "bad_argument", f'cursor: "{cursor}" is not a phone of this world')
-        if cursor_place is None:  # it was forgotten, as were those before it
-            numbers = [] if order == "newest" else numbers
-    listed = await page(numbers, places.__getitem__, fits, limit, cursor_place, order)
-    return Page(listed.items, listed.items[-1] if listed.cursor else listed.cursor)
-
-
-async def _page_by_activity(
-    world: World,
-    known: Mapping[str, int],
-    fits: Callable[[str], bool],
-    limit: int | None,
-    cursor: str | None,
-    order: str,
-) -> Page[str]:
-    """A page of the phones in order of their last activity; those of other services alone come as the oldest."""
-    activity = Messaging.of(world).phones.activity
-    await run_in_slices(activity.read())
-    places = {**{number: place - len(known) for number, place in known.items()}, **activity.places}
-    numbers = [*(number for number in known if number not in activity.places), *activity.places]
-    return await page(numbers, places.__getitem__, fits, limit, None if cursor is None else _number(cursor), order)
-
-
-def _number(cursor: str) -> int:
-    """The number that a cursor is. Raises `ControlError`."""
-    place: int = converted("cursor", cursor, int)
-    return place
-
-
-async def _list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
-    """The numbers of all phones in order of first appearance, and their places; those of other services come last."""
-    phones = Messaging.of(world).phones
-    for reading in (phones.appearances.read(), phones.messages.read(), phones.written.read()):
-        await run_in_slices(reading)
-    numbers, places = phones.appearances.names, phones.appearances.places
-    parts = (part for part in world.parts.values() if isinstance(part, HasPhoneContent))
-    part_numbers = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
-    other_numbers = [number for number in part_numbers if number not in places]
-    if other_numbers:
-        numbers = [*numbers, *other_numbers]
-        places = {**places, **{number: len(places) + place for place, number in enumerate(other_numbers)}}
-    return numbers, places
-
-
-async def _search_filter(world: World, search: str | None) -> Callable[[str], bool]:
-    """A filter of numbers for a search. Texts of messages are searched once for all numbers."""
-    country = account_of(world).country
-    keys: dict[str, SearchKey[str]] = {
-        "to": lambda value: notation.pattern(value, country).matches,
-        TEXT: lambda value: lambda number: value in number,
-    }
-    tests = []
-    for term in parse_terms(search, keys):
-        fits = make_filter(term, keys)
-        numbers_with_text = await _numbers_with_text(world, term.value) if term.key == TEXT else frozenset()
-        tests.append((fits, numbers_with_text, term.excludes))
-    return lambda number: all(
-        bool(number in numbers_with_text or fits(number)) is not excludes for fits, numbers_with_text, excludes in tests
-    )
-
-
-async def _numbers_with_text(world: World, value: str) -> Collection[str]:
-    """The numbers of the phones to which, or from which, a text with a word was sent."""
-    messaging, holds = Messaging.of(world), text_filter(value)
-    sent = await select(messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.shown))))
-    received = await select(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
-    return {*(message.phone for message in sent), *(inbound.sender for inbound in received)}
+    return PhoneList(phones=views, next_cursor=listed.cursor, total=full_count)
 
 
 @operation(

@@ -24,8 +24,8 @@ export class Asking {
     return true;
   }
 
-  /** Whether more was wanted meanwhile; it is said once. */
-  wanted() {
+  /** True if more was wanted meanwhile; it is said once. */
+  repeats() {
     const again = this.#again;
     this.#again = false;
     return again;

@@ -7,12 +7,12 @@ export const WIDE = matchMedia("(min-width: 1000px)");
 const LEAST = 48;
 const STEP = 16;
 
-const kept = (list) => `sendbox-columns-${list}`;
+const storageKey = (list) => `sendbox-columns-${list}`;
 
 /** The widths of the columns of a list: pixels by number, as a person set them. */
 function read(list) {
   try {
-    return JSON.parse(localStorage.getItem(kept(list))) ?? {};
+    return JSON.parse(localStorage.getItem(storageKey(list))) ?? {};
   } catch {
     return {};
   }
@@ -20,7 +20,7 @@ function read(list) {
 
 function write(list, widths) {
   try {
-    localStorage.setItem(kept(list), JSON.stringify(widths));
+    localStorage.setItem(storageKey(list), JSON.stringify(widths));
   } catch { /* a browser that keeps nothing */ }
 }
 
@@ -49,23 +49,23 @@ export function heads(element, data) {
 }
 
 function title({ sorting: { by, order, to } }, { title: text, sort }, number, onkeydown) {
-  const given = { onkeydown, tabindex: number === 0 ? "0" : "-1" };
+  const attributes = { onkeydown, tabindex: number === 0 ? "0" : "-1" };
   if (sort === undefined) return h("span", text);
   const sorted = by === sort;
   const falls = order === "newest";
   const next = sorted ? (falls ? "oldest" : "newest") : sort === null ? "newest" : "oldest";
-  return h("a.list-head", { ...given, href: to({ sort, order: next }), title: `Sort by ${text.toLowerCase()}` }, text,
+  return h("a.list-head", { ...attributes, href: to({ sort, order: next }), title: `Sort by ${text.toLowerCase()}` }, text,
     sorted && [h("span", { "aria-hidden": "true" }, falls ? " ↓" : " ↑"), h("span.sr", falls ? ", falling" : ", rising")]);
 }
 
-const others = (element) => [...element.querySelectorAll(".list-head")];
+const headsOf = (element) => [...element.querySelectorAll(".list-head")];
 
 function pressed(event, element, data, number) {
   const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!by) return;
   event.preventDefault();
   if (event.shiftKey) widen(element, data, number, by * STEP);
-  else others(element)[others(element).indexOf(event.target) + by]?.focus();
+  else headsOf(element)[headsOf(element).indexOf(event.target) + by]?.focus();
 }
 
 function drag(event, element, data, number) {

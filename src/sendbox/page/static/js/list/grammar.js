@@ -41,7 +41,7 @@ export function completions(list, text) {
 const words = (search) => search.split(/\s+/).filter(Boolean);
 const keyOf = (word) => word.split(":")[0];
 
-/** Whether a search has a word. */
+/** True if a search has a word. */
 export const has = (search, word) => words(search).includes(word);
 
 /** A search with a word, instead of others of the same key; or without it, where it has the word. */

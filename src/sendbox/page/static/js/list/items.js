@@ -29,10 +29,11 @@ export class Items {
     return this.all.findIndex((item) => String(this.#data.key(item)) === name);
   }
 
-  /** The newest as they are now; what lies behind them stays. */
-  async renew() {
+  /** The newest as they are now; what lies behind them stays, but not `anew`. */
+  async renew({ anew }) {
     const { key } = this.#data;
     const head = await this.#page(null);
+    if (anew) this.#begin(head);
     const fresh = new Set(head.items.map(key));
     const last = head.items.length ? key(head.items.at(-1)) : null;
     const meets = this.all.findIndex((item) => key(item) === last);
@@ -47,6 +48,7 @@ export class Items {
   /** Counts what came, and brings what is shown up to date where it stands; nothing moves. */
   async hold({ still }) {
     const head = await this.#page(null);
+    if (!still && this.#isAnother(head)) return this.#begin(head);
     this.waiting = this.#newer(head);
     this.#compare(head, 0);
     if (!still) this.#update(head.items);
@@ -55,8 +57,20 @@ export class Items {
   /** Notes whether a page of a sorted list has other items than those that are shown from `first` on. */
   #compare({ items }, first) {
     const { key, sorted } = this.#data;
-    const shown = this.all.slice(first, first + items.length).map(key);
-    if (sorted && items.some((item, index) => key(item) !== shown[index])) this.moved = true;
+    const present = this.all.slice(first, first + items.length).map(key);
+    if (sorted && items.some((item, index) => key(item) !== present[index])) this.moved = true;
+  }
+
+  /** True if nothing of what is shown is left: the world began anew, or nothing fits any more. */
+  #isAnother({ items, total }) {
+    return total !== null && this.total !== null && total < this.total && this.#unknown(items) === items.length;
+  }
+
+  /** The first page is all that is known. */
+  #begin(head) {
+    this.clear();
+    [this.all, this.next, this.total] = [head.items, head.next, head.total];
+    this.#keep(head);
   }
 
   /** How many of the newest would stand above those that are shown. */
@@ -107,7 +121,11 @@ export class Items {
 
   async #page(cursor) {
     const { items, next, total = null } = await this.#data.fetch(cursor);
-    if (items.length && next) this.#cursors.set(this.#data.key(items.at(-1)), next);
+    this.#keep({ items, next });
     return { items, next, total };
+  }
+
+  #keep({ items, next }) {
+    if (items.length && next) this.#cursors.set(this.#data.key(items.at(-1)), next);
   }
 }

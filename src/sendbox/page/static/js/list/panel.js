@@ -29,7 +29,7 @@ export const OF = ["search", "sort", "order"];
 /** How a list is sorted, as the address says it: `by` null is by time. */
 const sortingOf = (at) => ({ by: at("sort"), order: at("order") ?? (at("sort") === null ? "newest" : "oldest") });
 
-/** Whether others than the newest come first. */
+/** True if others than the newest come first. */
 const isSorted = (at) => at("sort") !== null || at("order") === "oldest";
 
 /** What control is asked for: a page of a list as the address sorts and searches it. `time` is its word for the time. */

@@ -6,9 +6,9 @@ import { range } from "./places.js";
 /** The rows as elements, where the list is scrolled to `top`; `stop` is the key of the row that had the focus last. */
 export function rows(list, { all, next }, { row, key }, { height, top, stop }) {
   const [first, last] = range(list, all.length, height, top);
-  const shown = all.slice(first, last);
-  const tab = tabStop(shown.map((item) => String(key(item))), stop, Math.ceil(top / height) - first);
-  return shown.map((item, index) => reached(h("li", {
+  const visible = all.slice(first, last);
+  const tab = tabStop(visible.map((item) => String(key(item))), stop, Math.ceil(top / height) - first);
+  return visible.map((item, index) => withStop(h("li", {
     key: key(item), "aria-setsize": next === null ? all.length : -1, "aria-posinset": first + index + 1,
     style: { top: `${(first + index) * height}px`, height: `${height}px` },
   }, row(item)), tab));
@@ -17,7 +17,7 @@ export function rows(list, { all, next }, { row, key }, { height, top, stop }) {
 /** The key of the one row that Tab leads to: that which had the focus last, else the first that is seen. */
 const tabStop = (keys, stop, first) => (keys.includes(stop) ? stop : keys[Math.min(Math.max(0, first), keys.length - 1)]);
 
-function reached(element, tab) {
+function withStop(element, tab) {
   for (const control of element.querySelectorAll("a, button")) control.setAttribute("tabindex", element.key === tab ? "0" : "-1");
   return element;
 }

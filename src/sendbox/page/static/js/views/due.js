@@ -35,7 +35,7 @@ class Due extends View {
 
   /** A countdown to what comes first, and what makes it come. */
   #lead({ steps, scheduled, deliveries }, now, leaving) {
-    const first = leaving ? { at: now, what: leavingWords(leaving, deliveries) } : steps[0];
+    const first = leaving && !(steps[0]?.at <= now) ? { at: now, what: leavingWords(leaving, deliveries) } : steps[0];
     const mode = this.past ? "past" : store.info?.clock.mode;
     const waits = {
       past: "It was so at this moment.",

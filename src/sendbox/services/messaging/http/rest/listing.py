@@ -57,7 +57,7 @@ class Page(Struct, frozen=True):
     cursor: str | None
 
 
-def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[None, None, Page]:
+def page(world: World, day: int, criteria: Filter, after: int = -1) -> Generator[None, None, Page]:
     """The rows of a day (its first instant) that come after a place; pauses now and then."""
     rows = Messaging.of(world).rows
     lost = rows.messages.lost  # the places of a cursor count what was forgotten too
@@ -65,7 +65,7 @@ def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[N
     last = bisect_left(rows.at, day + DAY)
     places: list[int] = []
     for count, place in enumerate(range(first, last)):
-        if _fits(world, rows.messages[place], wanted):
+        if _fits(world, rows.messages[place], criteria):
             if len(places) == PAGE:
                 break
             places.append(place)

@@ -11,6 +11,7 @@ do not count.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -215,7 +216,16 @@ def _list(value: object) -> list[object]:
 
 def message_response(request_id: str, messages: Sequence[str | None]) -> bytes:
     """The answer to one Message: `key` is the index of the recipient; None is a rejected one (§2.3, A07, A09)."""
-    return _response(request_id, list(enumerate(messages)))
+    if None in messages:
+        return _response(request_id, list(enumerate(messages)))
+    return (_all_accepted(len(messages)) % (request_id, *messages)).encode()
+
+
+@lru_cache(16)
+def _all_accepted(count: int) -> str:
+    """The answer in which all of so many recipients were accepted, with gaps for the ids."""
+    rows = ",".join(f'{{"key":"{key}","message_id":"%s"}}' for key in range(count))
+    return f'{{"request_id":"%s","accepted":[{rows}],"rejected":[]}}'
 
 
 def messages_response(request_id: str, base_ids: Sequence[str], messages: Sequence[Sequence[str | None]]) -> bytes:
@@ -238,9 +248,9 @@ def recipients_response(request_id: str, messages: Sequence[Sequence[str | None]
 
 
 def _response(request_id: str, rows: Sequence[tuple[object, str | None]]) -> bytes:
-    accepted = [f'{{"key":"{key}","message_id":"{id}"}}' for key, id in rows if id is not None]
-    rejected = "" if len(accepted) == len(rows) else ",".join([f'{{"key":"{key}"}}' for key, id in rows if id is None])
-    return f'{{"request_id":"{request_id}","accepted":[{",".join(accepted)}],"rejected":[{rejected}]}}'.encode()
+    accepted = ",".join([f'{{"key":"{key}","message_id":"{id}"}}' for key, id in rows if id is not None])
+    rejected = ",".join([f'{{"key":"{key}"}}' for key, id in rows if id is None])
+    return f'{{"request_id":"{request_id}","accepted":[{accepted}],"rejected":[{rejected}]}}'.encode()
 
 
 def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:

@@ -15,6 +15,7 @@ import msgspec
 import orjson
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.commands.record import compact
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
@@ -97,7 +98,7 @@ def read_flow(flow: list[JsonObject], root: Root) -> Sequence[Step]:
     # the numbers of the account may change, which the gateways that send from them ask for
     plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
     if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _MAX_CACHED_FLOW:
-        _FLOWS.store(flow_key, (assume, steps))
+        _FLOWS.store((flow_key[0], compact(flow_key[1]), *flow_key[2:]), (assume, steps))
     return steps
 
 

@@ -1,0 +1,118 @@
+"""The list of phones that `phones` pages through: by appearance, by activity or by a field, and what a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.control.operation import ControlError, converted
+from sendbox.control.reading import Page, page, run_in_slices, select, sorted_page
+from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.views import body_of
+from sendbox.services.numbers import notation
+from sendbox.services.ports import HasPhoneContent, account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+#: What phones can be sorted by.
+SORTS: Final = ("activity", "number", "messages")
+
+
+async def page_of_phones(
+    world: World, fits: Callable[[str], bool], sort: str | None, limit: int | None, cursor: str | None, order: str
+) -> Page[str]:
+    """A page of the numbers of phones: in order of first appearance, of their last activity, or by a field."""
+    numbers, places = known = await list_numbers(world)
+    if sort is None:
+        return await _page_by_appearance(world, known, fits, limit, cursor, order)
+    if sort == "activity":
+        return await _page_by_activity(world, places, fits, limit, cursor, order)
+    messages_of, following = Messaging.of(world).phones.messages_of, None if cursor is None else _number(cursor)
+    key: Callable[[str], Any] = str if sort == "number" else lambda number: len(messages_of(number))
+    return await sorted_page(numbers, key, fits, limit, following, order)
+
+
+async def _page_by_appearance(
+    world: World,
+    known: tuple[Sequence[str], Mapping[str, int]],
+    fits: Callable[[str], bool],
+    limit: int | None,
+    cursor: str | None,
+    order: str,
+) -> Page[str]:
+    """A page of the phones in order of first appearance; the cursor is a number of a phone."""
+    numbers, places = known
+    cursor_place = None
+    if cursor is not None:
+        cursor_place = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
+        if cursor_place == -1:
+            raise ControlError(400, "bad_argument", f'cursor: "{cursor}" is not a phone of this world')
+        if cursor_place is None:  # it was forgotten, as were those before it
+            numbers = [] if order == "newest" else numbers
+    listed = await page(numbers, places.__getitem__, fits, limit, cursor_place, order)
+    return Page(listed.items, listed.items[-1] if listed.cursor else listed.cursor)
+
+
+async def _page_by_activity(
+    world: World,
+    known: Mapping[str, int],
+    fits: Callable[[str], bool],
+    limit: int | None,
+    cursor: str | None,
+    order: str,
+) -> Page[str]:
+    """A page of the phones in order of their last activity; those of other services alone come as the oldest."""
+    activity = Messaging.of(world).phones.activity
+    await run_in_slices(activity.read())
+    places = {**{number: place - len(known) for number, place in known.items()}, **activity.places}
+    numbers = [*(number for number in known if number not in activity.places), *activity.places]
+    return await page(numbers, places.__getitem__, fits, limit, None if cursor is None else _number(cursor), order)
+
+
+def _number(cursor: str) -> int:
+    """The number that a cursor is. Raises `ControlError`."""
+    place: int = converted("cursor", cursor, int)
+    return place
+
+
+async def list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
+    """The numbers of all phones in order of first appearance, and their places; those of other services come last."""
+    phones = Messaging.of(world).phones
+    for reading in (phones.appearances.read(), phones.messages.read(), phones.written.read()):
+        await run_in_slices(reading)
+    numbers, places = phones.appearances.names, phones.appearances.places
+    parts = (part for part in world.parts.values() if isinstance(part, HasPhoneContent))
+    part_numbers = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
+    other_numbers = [number for number in part_numbers if number not in places]
+    if other_numbers:
+        numbers = [*numbers, *other_numbers]
+        places = {**places, **{number: len(places) + place for place, number in enumerate(other_numbers)}}
+    return numbers, places
+
+
+async def search_filter(world: World, search: str | None) -> Callable[[str], bool]:
+    """A filter of numbers for a search. Texts of messages are searched once for all numbers."""
+    country = account_of(world).country
+    keys: dict[str, SearchKey[str]] = {
+        "to": lambda value: notation.pattern(value, country).matches,
+        TEXT: lambda value: lambda number: value in number,
+    }
+    tests = []
+    for term in parse_terms(search, keys):
+        fits = make_filter(term, keys)
+        numbers_with_text = await _numbers_with_text(world, term.value) if term.key == TEXT else frozenset()
+        tests.append((fits, numbers_with_text, term.excludes))
+    return lambda number: all(
+        bool(number in numbers_with_text or fits(number)) is not excludes for fits, numbers_with_text, excludes in tests
+    )
+
+
+async def _numbers_with_text(world: World, value: str) -> Collection[str]:
+    """The numbers of the phones to which, or from which, a text with a word was sent."""
+    messaging, holds = Messaging.of(world), text_filter(value)
+    sent = await select(messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.shown))))
+    received = await select(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
+    return {*(message.phone for message in sent), *(inbound.sender for inbound in received)}
