@@ -30,7 +30,7 @@ class Messages extends View {
     const at = (name) => this.field(name);
     return h("div.split", { class: chosen && "chosen" },
       panel({
-        name: "messages", title: "Messages", chosen, hint: "to:420777* tag:promo channel:sms result:failed before:10m -word",
+        name: "messages", title: "Messages", chosen, hint: "tag:promo result:failed",
         to: (fields) => this.#at(fields), at,
         list: {
           of: OF.map(at).join(" "), height: 68, label: "Messages", noun: ["message"], key: (message) => message.message_id, columns: COLUMNS,

@@ -27,7 +27,7 @@ class Partner extends View {
     return h("div.page",
       h("h1", "Partner"),
       searchBox({
-        value: this.field("search") ?? "", label: "Search signups, accounts and templates", hint: "A name, a number, an id, a state",
+        value: this.field("search") ?? "", label: "Search signups, accounts and templates", hint: "Name, number, id or state",
         search: (words) => go(viewOf("partner", { search: words }), { replace: true }),
       }),
       this.#part("Signups", signups.toReversed().filter(fits), (each) => this.#signup(each), "No signup."),

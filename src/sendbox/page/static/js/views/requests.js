@@ -36,7 +36,7 @@ class Requests extends View {
     const search = remarks ? `${at("search") ?? ""} ${REMARKED}`.trim() : at("search");
     return h("div.split", { class: chosen && "chosen" },
       panel({
-        name: "requests", title: "Requests", chosen, hint: "operation:send* status:4* to:420777* remark:unknown-field -word",
+        name: "requests", title: "Requests", chosen, hint: "to:420777* status:4*",
         to: (fields) => this.#at(fields), at,
         more: h("label", h("input", {
           type: "checkbox", checked: remarks, onchange: (event) => go(this.#at({ remarked: event.target.checked ? "1" : null })),

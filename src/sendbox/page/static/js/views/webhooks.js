@@ -47,7 +47,7 @@ class Webhooks extends View {
     return h("div.split", { class: (chosen || hook) && "chosen" },
       panel({
         name: "webhooks", title: "Webhooks", chosen: chosen || hook,
-        hint: "to:420777* event:sentMessage result:failed status:5* before:10m",
+        hint: "result:failed status:5*",
         to: (fields) => this.#at(fields), at,
         more: [
           h("label", "State ", h("select", { onchange: (event) => go(this.#at({ state: event.target.value })) },
