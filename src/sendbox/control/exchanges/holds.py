@@ -88,8 +88,8 @@ async def _holds_of(world: World) -> Holds:
     """The holds of a world, and what is held."""
     outlets = world.outlets
     held = await select(outlets.deliveries[:], lambda delivery: delivery.state == "held")
-    shown = [HoldShown(phone=hold.phone, target=hold.target) for hold in outlets.holds]
-    return Holds(holds=shown, held=[outlets.id_of(delivery) for delivery in held])
+    views = [HoldShown(phone=hold.phone, target=hold.target) for hold in outlets.holds]
+    return Holds(holds=views, held=[outlets.id_of(delivery) for delivery in held])
 
 
 def _number(world: World, text: str) -> str:

@@ -22,16 +22,16 @@ class Holding extends View {
     ]);
     // what the person has put in order stays so, and what came since follows
     this.#order = [...this.#order.filter((id) => held.includes(id)), ...held.filter((id) => !this.#order.includes(id))];
-    return { holds, shown: new Map(deliveries.map((delivery) => [delivery.id, delivery])) };
+    return { holds, byId: new Map(deliveries.map((delivery) => [delivery.id, delivery])) };
   }
 
-  draw({ holds, shown }) {
-    const held = this.#order.filter((id) => shown.has(id));
+  draw({ holds, byId }) {
+    const held = this.#order.filter((id) => byId.has(id));
     return h("details.holding", { key: "holding" },
       h("summary", "Hold and release", (held.length > 0 || holds.length > 0) && h("span.quiet", ` ${count(held.length, "held", "held")}${holds.length ? ", more will be" : ""}`)),
       !this.past && this.#form(),
       holds.length > 0 && this.#holds(holds),
-      held.length > 0 && this.#held(held, shown));
+      held.length > 0 && this.#held(held, byId));
   }
 
   #form() {
@@ -64,9 +64,9 @@ class Holding extends View {
       }, "Hold no more"));
   }
 
-  #held(held, shown) {
+  #held(held, byId) {
     return [
-      h("ol.holding-list", { "aria-label": "Held webhooks" }, held.map((id, place) => this.#item(shown.get(id), place, held.length))),
+      h("ol.holding-list", { "aria-label": "Held webhooks" }, held.map((id, place) => this.#item(byId.get(id), place, held.length))),
       !this.past && h("div.actions", h("button.small.first", { type: "button", onclick: () => this.#release(held) }, held.length > 1 ? "Release all in this order" : "Release it"))];
   }
 

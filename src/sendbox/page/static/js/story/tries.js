@@ -5,14 +5,14 @@ import { badge, json, table, text, tr } from "../parts.js";
 import { since, statusTone, when } from "../words.js";
 
 /** Whether a try has ended, and not with a success. */
-export const isFailed = (each) => each !== undefined && (each.error !== null || (each.status !== null && statusTone(each.status) !== "good"));
+export const isFailed = (tried) => tried !== undefined && (tried.error !== null || (tried.status !== null && statusTone(tried.status) !== "good"));
 
 /** How a try ended: the status, a word for why there was none, or that it has not. */
 export const ended = ({ status, error }) => String(status ?? error ?? "under way");
 
 /** The same as a mark. */
-const answered = (each) =>
-  badge(ended(each), each.status === null && each.error === null ? "way" : isFailed(each) ? "bad" : "good");
+const answered = (tried) =>
+  badge(ended(tried), tried.status === null && tried.error === null ? "way" : isFailed(tried) ? "bad" : "good");
 
 /** The state of a webhook as a mark; red also where it waits because the receiver failed. */
 export const stateOf = (state, last) => (["waiting", "held"].includes(state) && last && isFailed(last) ? badge(state, "bad") : badge(state));
@@ -24,11 +24,11 @@ export const headers = (pairs, label = "Headers") =>
 
 /** All tries in a table, and the answer to each of them, that of the last open. */
 export const triesOf = (tries, made) => [
-  table("Tries", ["Try", "Answer", "After", "At", "Took", "Answered by"], tries.map((each, index) => tr([
-    index + 1, answered(each), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
-    each.took ?? "", each.rule && ["the rule ", h("bdi", each.rule)],
+  table("Tries", ["Try", "Answer", "After", "At", "Took", "Answered by"], tries.map((tried, index) => tr([
+    index + 1, answered(tried), h("td.nowrap", since(tried.at, made)), h("td.nowrap", when(tried.at)),
+    tried.took ?? "", tried.rule && ["the rule ", h("bdi", tried.rule)],
   ], { key: index })), { card: false }),
-  tries.map((each, index) => each.answer && answer(each, index + 1, index + 1 === tries.length)),
+  tries.map((tried, index) => tried.answer && answer(tried, index + 1, index + 1 === tries.length)),
 ];
 
 function answer({ answer: { status, headers: pairs, body, whole } }, number, open) {
