@@ -2,6 +2,7 @@
 
 import { dialog } from "./dialog.js";
 import { h } from "./dom.js";
+import { go } from "./route.js";
 
 const HELP = [
   ["/", "search"], ["j, ↓", "the next row"], ["k, ↑", "the row before"], ["Home, End", "the first and the last row"],
@@ -9,6 +10,8 @@ const HELP = [
   ["← →", "on the head of a column: the next head; with Shift: its width"],
   ["Alt+A, Alt+N, Alt+I", "advance the clock; to the next step; until idle"], ["?", "these keys"],
 ];
+/** The fields of the address that say what is opened. */
+const NOTHING = { phone: null, message: null, delivery: null, hook: null, request: null };
 const BY = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
 const list = () => document.querySelector("main sb-list");
@@ -42,8 +45,13 @@ function move({ key, target }) {
 function back(target) {
   if (target.type === "search") return target.value === "" && list() ? () => list().enter() : null;
   if (isField(target)) return () => (target.closest(".detail") ?? document.getElementById("main")).focus();
-  const way = detail()?.querySelector(".back");
-  return way ? () => { way.click(); list()?.enter(); } : null;
+  return detail() && list() ? close : null;
+}
+
+/** Back to the list, also from what is not there yet. */
+function close() {
+  go(list().data.sorting.to(NOTHING));
+  list().enter();
 }
 
 /** A row that was opened by a key gives the focus to what it opened. */
