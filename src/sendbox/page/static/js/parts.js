@@ -65,6 +65,8 @@ export function searchBox({ value, label, hint, search, complete = null }) {
   let timer = null;
   const offers = (text) => complete(text).map((offer) => h("option", { value: offer }));
   const list = complete && h("datalist", { id: "search-words" }, offers(value));
+  // the view is drawn again while a person types: what is offered goes by what stands in the field
+  if (list) list.take = () => show(list, offers(list.previousElementSibling.value));
   return h("form.search", {
     role: "search",
     onsubmit: (event) => {
