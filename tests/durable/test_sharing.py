@@ -200,6 +200,22 @@ async def test_a_process_that_is_gone_is_waited_for(address: str) -> None:
         assert len((await both.get(1, f"{WORLD}/messages"))["messages"]) == 2
 
 
+async def test_a_process_at_the_address_of_one_that_was_killed(address: str) -> None:
+    """It does not take itself for that one: calls wait until the lease of that has ended."""
+    async with pair(address) as both:
+        await both.send(0)
+        both.sharing(0).close()
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("UPDATE sendbox.owners SET address = %s", (both.servers[1].origin,))
+        sending = asyncio.create_task(both.send(1))
+        for _ in range(MOST_HOPS):
+            await both.sharing(1).pause()
+        assert not sending.done()
+        both.end_leases()
+        await both.sharing(1).renew()
+        assert (await sending).status_code == 200
+
+
 async def test_a_process_that_leaves_gives_its_worlds_back(address: str) -> None:
     """Each once no call is at work in it. A call at another process waits for that; one that still comes goes there."""
     async with pair(address) as both:

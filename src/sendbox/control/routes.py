@@ -152,13 +152,11 @@ async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded
             continue
         for first in range(0, len(items), ITEMS_PER_TURN):
             parts = []
-            for item in items[first : first + ITEMS_PER_TURN]:  # to mask one may take a while
-                parts.append(encode(item))
+            for place in range(first, min(first + ITEMS_PER_TURN, len(items))):
+                parts.append(encode(items[place]))  # to mask one may take a while
+                items[place] = None  # to free all at once takes long
                 await work.pause()
             piece = b",".join(parts)
-            items[first : first + ITEMS_PER_TURN] = [None] * len(
-                items[first : first + ITEMS_PER_TURN]
-            )  # all at once takes long
             yield (b"[" if first == 0 else b",") + piece
             await asyncio.sleep(0)
         yield b"]"

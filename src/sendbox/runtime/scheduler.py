@@ -345,6 +345,7 @@ class _Advance:
             self._check_rounds(rounds, tried)
             self._check_instants()
             if work.over:
+                await work.pause()  # there may be many lines, which have a turn of their own
                 runtime.log_new_entries(hosted)
                 hosted.touch()
                 await work.pause()

@@ -125,6 +125,7 @@ class Sharing:
         """Says where this process is called by others."""
         self._address = address
         await self._call(partial(self._store.advertise, address))
+        self._runtime.log("", f"other processes with this database call this one at {address}")
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(PERIOD, self._tick)
@@ -216,7 +217,8 @@ class Sharing:
             raise Unavailable(STORE_FAILED, why)  # its world was closed: the next one gets another number
         claim = await self._call(partial(self._store.claim, world_id))
         if claim.address is not None:
-            raise Elsewhere(world_id, "" if claim.leaving else claim.address)
+            gone = claim.leaving or claim.address == self._address  # a process before this one, at the same address
+            raise Elsewhere(world_id, "" if gone else claim.address)
         self.take(world_id, claim)
 
     def take(self, world_id: str, claim: Claim) -> None:
@@ -285,8 +287,11 @@ class Sharing:
     async def pause(self) -> None:
         """Waits before a process is asked again."""
         over: asyncio.Future[None] = self._loop.create_future()
-        self._loop.call_later(PAUSE, over.set_result, None)
-        await over
+        timer = self._loop.call_later(PAUSE, over.set_result, None)
+        try:
+            await over
+        finally:
+            timer.cancel()
 
     # -- the end
 

@@ -65,8 +65,8 @@ export function searchBox({ value, label, hint, search, complete = null }) {
   let timer = null;
   const offers = (text) => complete(text).map((offer) => h("option", { value: offer }));
   const list = complete && h("datalist", { id: "search-words" }, offers(value));
-  // the view is drawn again while a person types: what is offered goes by what stands in the field
-  if (list) list.take = () => show(list, offers(list.previousElementSibling.value));
+  // it follows what is typed, whatever the address says
+  if (list) list.take = () => {};
   return h("form.search", {
     role: "search",
     onsubmit: (event) => {
@@ -77,6 +77,7 @@ export function searchBox({ value, label, hint, search, complete = null }) {
   icon("search"),
   h("input", {
     type: "search", name: "search", list: list?.id, value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
+    onfocus: ({ target }) => complete && show(target.list, offers(target.value)),
     oninput: (event) => {
       clearTimeout(timer);
       if (complete) show(event.target.list, offers(event.target.value));
