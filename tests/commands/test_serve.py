@@ -288,7 +288,7 @@ async def test_the_start_in_one_line(given: dict[str, bool]) -> None:
     stop = asyncio.Event()
     stop.set()
     started = options(public_url="http://box.test:7357", quiet=given.get("quiet", False))
-    await serve(started, stop, said.append, Log(print), shown=given.get("shown", True))
+    await serve(started, stop, said.append, Log(print), in_full=given.get("shown", True))
     assert said == [f"Sendbox {__version__} at http://box.test:7357, scenario default"]
 
 
@@ -298,7 +298,7 @@ async def test_the_start_in_json() -> None:
     said: list[str] = []
     stop = asyncio.Event()
     stop.set()
-    await serve(options(tls_self=True, log_format="json"), stop, said.append, Log(print), shown=False)
+    await serve(options(tls_self=True, log_format="json"), stop, said.append, Log(print), in_full=False)
     value = json.loads(said[0])
     assert re.fullmatch(r"20..-..-..T..:..:..(\.[0-9]+)?Z", value["time"])
     assert value["address"].startswith("https://127.0.0.1:")

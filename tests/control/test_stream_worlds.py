@@ -270,7 +270,7 @@ def _without_end(windows: list[Any]) -> Any:
     """Adds to a window, which ends when the test says so."""
 
     def added(window: Any, count: int = 1) -> None:
-        window.told += count
+        window.sent += count
         if window not in windows:
             windows.append(window)
 

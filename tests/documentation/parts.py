@@ -174,7 +174,7 @@ def drawn(table: Table) -> str:
 
 def kinds() -> str:
     """The kinds of journal entries."""
-    return ", ".join(map(code, SERVED.kinds.shown)) + "."
+    return ", ".join(map(code, SERVED.kinds.by_view_name)) + "."
 
 
 # --- the command line

@@ -306,7 +306,7 @@ def test_faults_and_what_they_leave_of_a_call(fault: ApiFault, shown: Any, effec
     """Each is shown as a scenario writes it, says whether its call has its effect, and whether a status comes."""
     asked = faults(rule(fault=fault))
     found = next(found for found, _ in (asked.strike(call()) for _ in range(2)) if found is not None)
-    assert found.shown == shown
+    assert found.as_written == shown
     assert (found.rule.has_effect, found.silent) == (effective, silent)
     assert rule(fault=fault, processed=not effective).has_effect is not effective
 
@@ -319,7 +319,7 @@ def test_every_fault_is_shown_by_its_word() -> None:
         asked = faults(compile_rule("api", {"fault": yaml.safe_load(form)}))
         strikes = (asked.strike(call())[0] for _ in range(1_000))
         applied = next(each for each in strikes if each is not None)  # a rate lets pass what is within it
-        fault, shown = applied.rule.fault, applied.shown
+        fault, shown = applied.rule.fault, applied.as_written
         acts = fault.replacement(b"{}", applied.wait) is not None or fault.acts(2, 0) != (Piece(0, 2),)
         if (shown != kind and list(shown) != [kind]) or not (acts or fault.doubled):
             wrong.append((form, shown))

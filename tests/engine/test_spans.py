@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sendbox.engine.bounds import BEGINNING, END
-from sendbox.engine.durations import LONGEST, Rate, Span, duration, instant, iso, on_calendar, rate, show, shown, span
+from sendbox.engine.durations import LONGEST, Rate, Span, duration, excerpt, instant, iso, on_calendar, rate, show, span
 
 DURATIONS = [
     pytest.param("500ms", 500, id="milliseconds"),
@@ -81,8 +81,8 @@ def test_what_is_no_duration_is_refused(value: object, message: str) -> None:
 
 def test_a_long_value_is_quoted_in_part() -> None:
     """A message stays short whatever was written."""
-    assert shown("x" * 100) == "'" + "x" * 78 + "…"
-    assert shown([1]) == "[1]"
+    assert excerpt("x" * 100) == "'" + "x" * 78 + "…"
+    assert excerpt([1]) == "[1]"
 
 
 @given(st.integers(0, LONGEST))
@@ -186,7 +186,7 @@ def test_what_is_no_instant_is_refused(text: object, message: str) -> None:
     """The message begins with the value and names the rule."""
     with pytest.raises(ValueError, match=r"is not|names") as caught:
         instant(text)
-    assert str(caught.value).startswith(shown(text))
+    assert str(caught.value).startswith(excerpt(text))
     assert message in str(caught.value)
 
 

@@ -72,7 +72,7 @@ attempts:
     assert (rule.when.asked["attempt"], rule.when.pattern("tag")) == (2, Pattern("otp"))
     payload = rule.when.asked["payload"]
     assert isinstance(payload, Payload)
-    assert [path for path, _ in payload.wanted] == [("${KEY}",), ("b",)]
+    assert [path for path, _ in payload.expected] == [("${KEY}",), ("b",)]
     assert rule.path is not None
     assert rule.path.entries[1].after.low == 1500
 

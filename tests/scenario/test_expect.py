@@ -84,7 +84,7 @@ expect:
 def test_how_many(given: dict[str, int], bounds: tuple[int | None, int | None], wanted: str) -> None:
     """At least one, unless something else is said."""
     (found,) = load({"sendbox": 1, "expect": [{"that": "messages", **given}]}).expect
-    assert ((found.low, found.high), found.wanted) == (bounds, wanted)
+    assert ((found.low, found.high), found.expected_count) == (bounds, wanted)
 
 
 def test_groups_that_must_not_hold() -> None:

@@ -103,7 +103,7 @@ def _of_entry(entry: Expectation) -> Iterator[Mutant]:
         changed = condition.conditions if isinstance(condition, Not) else (Not((condition,)),)
         yield Mutant(f"negate {condition.text}", replace(entry, where=(*others, *changed)))
         if isinstance(condition, Condition):
-            other = replace(condition, wanted=tuple(map(_other, condition.wanted)), means=())
+            other = replace(condition, expected=tuple(map(_other, condition.expected)), means=())
             yield Mutant(f"another {condition.text}", replace(entry, where=(*others, other)))
 
 

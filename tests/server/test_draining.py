@@ -190,7 +190,7 @@ async def test_what_is_cut_off_is_logged() -> None:
     stop, lines = asyncio.Event(), list[str]()
     log = Log(lines.append, "text")
     started: list[str] = []
-    serving = asyncio.create_task(serve(options(grace=0.0), stop, started.append, log, shown=False))
+    serving = asyncio.create_task(serve(options(grace=0.0), stop, started.append, log, in_full=False))
     await until(lambda: started)
     port = int(started[0].split(",")[0].rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

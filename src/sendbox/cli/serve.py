@@ -286,11 +286,11 @@ async def listen(
 
 
 async def serve(
-    options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Log, *, shown: bool = True
+    options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Log, *, in_full: bool = True
 ) -> None:
-    """Serves until `stop` is set; `say` gets the banner once the port listens, in one line unless `shown` to people."""
+    """Serves until `stop` is set; `say` gets the banner once the port listens, in one line unless `in_full`."""
     async with serving(options, log.line, lambda: log.dropped) as served:
-        say(banner(options, served) if shown and not options.quiet else start_line(options, served))
+        say(banner(options, served) if in_full and not options.quiet else start_line(options, served))
         await stop.wait()
         log.line(LogLine(f"Sendbox stops at {served.origin}; open worlds: {len(served.runtime.worlds)}"))
         if (persistence := served.runtime.persistence) is not None and persistence.sharing is not None:
@@ -340,7 +340,7 @@ async def _until_signalled(options: Options, log: Log) -> None:
         sys.stdout.flush()
 
     with on_signals(stop.set):
-        await serve(options, stop, started, log, shown=sys.stdout.isatty() and options.log_format == "text")
+        await serve(options, stop, started, log, in_full=sys.stdout.isatty() and options.log_format == "text")
 
 
 def to_stderr(line: str) -> None:

@@ -22,7 +22,7 @@ from msgspec.inspect import (
 
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject, enum, keywords
-from sendbox.engine.durations import duration, instant, shown
+from sendbox.engine.durations import duration, excerpt, instant
 from sendbox.engine.texts import foreign
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _words(kind: object) -> Sequence[str]:
 
 def unknown(value: object, words: Iterable[str]) -> str:
     """The reason why a value is not legal that is not one of some words."""
-    quoted = f'"{value}"' if isinstance(value, str) else shown(value)
+    quoted = f'"{value}"' if isinstance(value, str) else excerpt(value)
     return f"{quoted} is not known; legal: {', '.join(words)}{foreign(value) if isinstance(value, str) else ''}"
 
 
@@ -94,10 +94,10 @@ def _why(value: object, kind: object, error: msgspec.ValidationError) -> str:
     parts = map(_undescribed, legal.types if isinstance(legal, UnionType) else (legal,))
     types = {type(part): part for part in parts}
     if BoolType in types:
-        return f"{shown(value)} is not legal; legal: true, false"
+        return f"{excerpt(value)} is not legal; legal: true, false"
     if isinstance(number := types.get(IntType), IntType) and StrType not in types:
         return _not_whole(value, number)
-    return f"{shown(value)} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
+    return f"{excerpt(value)} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
 
 
 def _undescribed(legal: Type) -> Type:
@@ -111,7 +111,7 @@ def _not_whole(value: object, legal: IntType) -> str:
         return f"{number} is not legal; legal: {legal.ge} {'and more' if legal.le is None else f'to {legal.le}'}"
     if isinstance(value, str) and bounds.looks_whole(value):
         return bounds.too_large(value)
-    return f"{shown(value)} is not a whole number"
+    return f"{excerpt(value)} is not a whole number"
 
 
 #: The orders of a list.

@@ -126,7 +126,7 @@ def _entries(types: Schemas, kinds: KindTable) -> dict[str, Schema]:
     entries["OtherEntry"] = {
         "type": "object",
         "description": "An entry of any other kind.",
-        "properties": {**_HEAD, "kind": {"enum": [name for name in kinds.shown if name not in classes]}},
+        "properties": {**_HEAD, "kind": {"enum": [name for name in kinds.by_view_name if name not in classes]}},
         "required": _STRICT,
         "additionalProperties": True,
     }

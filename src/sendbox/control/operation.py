@@ -27,7 +27,7 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
-from sendbox.engine.durations import shown
+from sendbox.engine.durations import excerpt
 from sendbox.engine.texts import foreign, nearest
 from sendbox.runtime.teams import EVERYONE, Token
 from sendbox.runtime.worlds import Conflict, HostedWorld
@@ -554,7 +554,7 @@ def one_of(value: object, name: str, words: Iterable[str]) -> None:
 def json_object(raw: object, meaning: str) -> JsonObject:
     """A body that must be a JSON object, and is to be what `meaning` says. Raises `ControlError`."""
     if not isinstance(raw, dict):
-        raise ControlError(400, "bad_body", f"{shown(raw)} is not {meaning}; legal: a JSON object")
+        raise ControlError(400, "bad_body", f"{excerpt(raw)} is not {meaning}; legal: a JSON object")
     return raw
 
 

@@ -318,7 +318,7 @@ async def journal(
 
 def _codes(kinds: str, call: Call) -> set[int]:
     """The codes of the kinds of entries whose names, or names of groups, stand in a list with commas."""
-    groups, codes = call.served.kinds.shown, set[int]()
+    groups, codes = call.served.kinds.by_view_name, set[int]()
     for word in kinds.split(","):
         if word not in CODE:
             one_of(word, "kind", groups)

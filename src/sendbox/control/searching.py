@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from sendbox.control.operation import ControlError
-from sendbox.engine.durations import DAY, HOUR, MINUTE, SECOND, duration, instant, shown
+from sendbox.engine.durations import DAY, HOUR, MINUTE, SECOND, duration, excerpt, instant
 from sendbox.engine.texts import Pattern, foreign, nearest
 
 T = TypeVar("T")
@@ -179,7 +179,7 @@ def moment(value: str, now: int) -> int:
     if clock is not None:
         hour, minute, second = (int(part or 0) for part in clock.groups())
         if hour > 23 or minute > 59 or second > 59:
-            raise ValueError(f"{shown(value)} is not a time of day; legal: 00:00 to 23:59, and seconds (09:05:30)")
+            raise ValueError(f"{excerpt(value)} is not a time of day; legal: 00:00 to 23:59, and seconds (09:05:30)")
         return now - now % DAY + hour * HOUR + minute * MINUTE + second * SECOND
     try:
         return now - duration(value)
@@ -188,4 +188,4 @@ def moment(value: str, now: int) -> int:
     try:
         return instant(value)
     except ValueError:
-        raise ValueError(f"{shown(value)} is not a time; legal: {_TIMES}") from None
+        raise ValueError(f"{excerpt(value)} is not a time; legal: {_TIMES}") from None

@@ -22,7 +22,7 @@ from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.answer import Answer, JsonMapping, encoded
 from sendbox.engine.draws import tag_of
-from sendbox.engine.durations import shown
+from sendbox.engine.durations import excerpt
 from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Changing, HostedWorld, change_of
@@ -73,21 +73,21 @@ CLOSED: Final = Position(0, 0, "0")
 class _Window:
     """A short time in which only so much is told; when it is over, `wake` is touched."""
 
-    __slots__ = ("_timer", "_wake", "told")
+    __slots__ = ("_timer", "_wake", "sent")
 
     def __init__(self, wake: Changing) -> None:
-        self.told = 0
+        self.sent = 0
         self._wake = wake
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, count: int = 1) -> None:
         """Counts what was sent in the window."""
-        self.told += count
+        self.sent += count
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PAUSE, self._end_window)
 
     def _end_window(self) -> None:
-        self._timer, self.told = None, 0
+        self._timer, self.sent = None, 0
         self._wake.touch()
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class _Reader:
                 self._from_first(hosted)
                 yield "opened", {}
             yield from self._entries(hosted)
-            if hosted.world.epoch == self.position.epoch and not self._clock_window.told:
+            if hosted.world.epoch == self.position.epoch and not self._clock_window.sent:
                 clock = clock_view(hosted)
                 if clock != self._clock:
                     self._clock = clock
@@ -193,8 +193,8 @@ class _Reader:
             yield "reset", {"epoch": world.epoch}
         number, length = self.position.next, len(journal)
         first = max(number, journal.first)  # forgotten entries cannot be shown
-        if self._most is not None and length - number > self._most - self._entry_window.told:
-            if self._entry_window.told:
+        if self._most is not None and length - number > self._most - self._entry_window.sent:
+            if self._entry_window.sent:
                 return
             first = length
             self._entry_window.add(self._most)
@@ -268,7 +268,7 @@ class Events:
             yield b": open\nretry: 1000\n\n"
             while True:
                 counts = {source: source.changes for source in self._sources()}
-                if not self._alone and worlds != self._order.changes and not self._worlds_window.told:
+                if not self._alone and worlds != self._order.changes and not self._worlds_window.sent:
                     worlds = self._order.changes
                     self._worlds_window.add()
                     names = self.control.runtime.worlds
@@ -444,13 +444,13 @@ async def stream_worlds(
     known = dict.fromkeys(name for name in names if name is not None)
     if None in names or len(known) > MAX_WORLDS:
         legal = f"at most {MAX_WORLDS} ids of worlds, percent-encoded, with commas between"
-        raise ControlError(400, "bad_argument", f"worlds: {shown(worlds)} is not legal; legal: {legal}")
+        raise ControlError(400, "bad_argument", f"worlds: {excerpt(worlds)} is not legal; legal: {legal}")
     for name in known:
         call.check_own(name)
     positions = positions_of(since) if since else {}
     if positions is None or not known.keys() >= positions.keys():
         legal = "positions in these worlds, as test-a=0.15, with commas between"
-        raise ControlError(400, "bad_argument", f"since: {shown(since)} is not legal; legal: {legal}")
+        raise ControlError(400, "bad_argument", f"since: {excerpt(since)} is not legal; legal: {legal}")
     return Events(call.control, [*known], positions=positions, most=most, token=call.token)
 
 

@@ -16,7 +16,7 @@ from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
 from sendbox.engine import bounds, durations
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment
-from sendbox.engine.durations import duration, iso, on_calendar, shown
+from sendbox.engine.durations import duration, excerpt, iso, on_calendar
 from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
@@ -157,7 +157,7 @@ def _goal(by: int | None, to: int | None, next: object, until: str | None) -> Go
     if next is None:
         return Goal("idle")
     if not isinstance(next, int) or isinstance(next, bool) or next < 1:
-        raise ControlError(400, "bad_argument", f"next: {shown(next)} is not legal; legal: 1 and more")
+        raise ControlError(400, "bad_argument", f"next: {excerpt(next)} is not legal; legal: 1 and more")
     return Goal("next", next)
 
 
@@ -226,7 +226,7 @@ def put_entry(call: Call, raw: JsonMapping, kind: str = "") -> TimelineEntry:
     name = raw.get(NAME) if kind else None
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= LONGEST_NAME):
         legal = f"a text of 1 to {LONGEST_NAME} characters"
-        raise ControlError(400, "bad_argument", f"{NAME}: {shown(name)} is not a name; legal: {legal}")
+        raise ControlError(400, "bad_argument", f"{NAME}: {excerpt(name)} is not a name; legal: {legal}")
     entry = compiled(raw, _surroundings(world), partial(_compile, call, kind))
     if entry.key:  # the same text again is another message
         entry = replace(entry, key=f"{entry.key}+{world.numbered('happening', entry.key.encode())[1]}")

@@ -38,7 +38,7 @@ from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
-from sendbox.engine.durations import iso, shown
+from sendbox.engine.durations import excerpt, iso
 from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
@@ -133,7 +133,7 @@ async def read_scenario(control: Control, source: Any) -> Blueprint:
     sources = source if isinstance(source, list) and source else [source]
     if not all(isinstance(item, str | dict) for item in sources):
         legal = "a name, YAML text, or an object, or a list of them"
-        raise ControlError(400, "bad_body", f"{shown(source)} is not a scenario; legal: {legal}")
+        raise ControlError(400, "bad_body", f"{excerpt(source)} is not a scenario; legal: {legal}")
 
     def compile_source() -> Blueprint:
         try:
@@ -401,13 +401,15 @@ def clock_settings(clock: JsonObject) -> JsonObject:
         elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool):
             if not SLOWEST <= value <= FASTEST:
                 legal = f"{SLOWEST} to {FASTEST} seconds of the world in one real second"
-                raise ControlError(400, "bad_clock", f"rate: {shown(value)} is not a rate of a clock; legal: {legal}")
+                raise ControlError(400, "bad_clock", f"rate: {excerpt(value)} is not a rate of a clock; legal: {legal}")
             settings["rate"] = float(value)
         elif name == "start" and isinstance(value, str | int | float) and not isinstance(value, bool):
             settings["start"] = converted("start", value, Moment)
         else:
             legal = f"mode (manual, real, auto), rate (a number from {SLOWEST} to {FASTEST}), start (an instant)"
-            raise ControlError(400, "bad_clock", f"{name}: {shown(value)} is not a setting of a clock; legal: {legal}")
+            raise ControlError(
+                400, "bad_clock", f"{name}: {excerpt(value)} is not a setting of a clock; legal: {legal}"
+            )
     return settings
 
 

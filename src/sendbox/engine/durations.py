@@ -101,7 +101,7 @@ class Moment(NamedTuple):
         return start + self.at if self.relative else self.at
 
 
-def shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """The value as an error message quotes it: one line, of bounded length; all but a text or a number as JSON."""
     text = json.dumps(value, ensure_ascii=False, default=repr) if isinstance(value, _JSON) else repr(value)
     return shorten(text, _SHOWN)
@@ -120,9 +120,9 @@ def duration(value: object) -> int:
         raise NoUnit(without_unit(value))
     ms = _read(text)
     if ms is None:
-        raise ValueError(f"{shown(value)} is not a duration: {_DURATIONS}")
+        raise ValueError(f"{excerpt(value)} is not a duration: {_DURATIONS}")
     if ms > LONGEST:
-        raise ValueError(f"{shown(value)} is longer than a duration may be: up to {show(LONGEST)} is legal")
+        raise ValueError(f"{excerpt(value)} is longer than a duration may be: up to {show(LONGEST)} is legal")
     return ms
 
 
@@ -131,8 +131,8 @@ def without_unit(value: object, *, dates: bool = False) -> str:
     number = str(value)
     readings = f"{number}s or {number}{'m' if '.' in number else 'ms'}"
     if dates and (date := dated(value)) is not None:
-        return f"{shown(value)} is neither a duration nor a date and time; {readings}, or {date} is legal"
-    return f"{shown(value)} has no unit; {readings} is legal, only 0 needs no unit"
+        return f"{excerpt(value)} is neither a duration nor a date and time; {readings}, or {date} is legal"
+    return f"{excerpt(value)} has no unit; {readings} is legal, only 0 needs no unit"
 
 
 def dated(value: object) -> str | None:
@@ -163,7 +163,7 @@ def _times(number: str, size: int) -> int:
     whole, _, fraction = number.replace(",", ".").partition(".")
     part, rest = divmod(int(fraction or 0) * size, int("1" + "0" * len(fraction)))
     if rest:
-        raise ValueError(f"{shown(number)} of a unit of {show(size)} is finer than a millisecond: 1ms is the least")
+        raise ValueError(f"{excerpt(number)} of a unit of {show(size)} is finer than a millisecond: 1ms is the least")
     return int(whole) * size + part
 
 
@@ -175,7 +175,7 @@ def span(value: object) -> Span:
     first, _, last = value.partition("..")
     low, high = duration(first.strip()), duration(last.strip())
     if low > high:
-        raise ValueError(f"{shown(value)} ends before it begins: {show(high)}..{show(low)} is legal")
+        raise ValueError(f"{excerpt(value)} ends before it begins: {show(high)}..{show(low)} is legal")
     return Span(low, high)
 
 
@@ -189,20 +189,20 @@ def instant(value: object) -> int:
         if readings := [text for text, _ in _counted(value)]:
             units = ("in seconds", "in milliseconds")[-len(readings) :]
             legal = " or ".join(f"{text} ({unit} since 1970)" for text, unit in zip(readings, units, strict=True))
-            raise ValueError(f"{shown(value)} is not an RFC 3339 instant; {legal} is legal")
+            raise ValueError(f"{excerpt(value)} is not an RFC 3339 instant; {legal} is legal")
         zone = _WITHOUT_ZONE.fullmatch(value) if isinstance(value, str) else None
         legal = f"with a zone {value}Z and {value}+01:00" if zone else "2026-03-01T09:00:00Z or +01:00 for Z"
-        raise ValueError(f"{shown(value)} is not an RFC 3339 instant: {legal} are legal")
+        raise ValueError(f"{excerpt(value)} is not an RFC 3339 instant: {legal} are legal")
     hour, minute, second = map(int, match.group(2, 3, 4))
     fraction, sign, hours, minutes = match.group(5, 6, 7, 8)
     try:
         days = _days(match[1])
     except ValueError:
-        text = f"{shown(value)} names a day that does not exist: {value[:7]} has no day {value[8:10]}"
+        text = f"{excerpt(value)} names a day that does not exist: {value[:7]} has no day {value[8:10]}"
         raise ValueError(text) from None
     # A leap second (:60) is the first of the next minute, as on clocks that do not know it.
     if hour > 23 or minute > 59 or second > 60 or (sign and (int(hours) > 23 or int(minutes) > 59)):
-        raise ValueError(f"{shown(value)} names a time that does not exist: 00:00:00 to 23:59:59 are legal")
+        raise ValueError(f"{excerpt(value)} names a time that does not exist: 00:00:00 to 23:59:59 are legal")
     ms = BEGINNING + days * DAY + hour * HOUR + minute * MINUTE + second * SECOND
     if fraction:
         ms += int(fraction[:3].ljust(3, "0"))
@@ -225,7 +225,7 @@ def moment(text: str) -> Moment:
 def on_calendar(ms: int, value: object = None) -> int:
     """The instant, if it can be written; else ValueError. `value` is how it was given, where not in milliseconds."""
     if not BEGINNING <= ms <= END:
-        raise ValueError(f"{shown(ms if value is None else value)} lies outside the calendar: {YEARS} are legal")
+        raise ValueError(f"{excerpt(ms if value is None else value)} lies outside the calendar: {YEARS} are legal")
     return ms
 
 
@@ -256,15 +256,15 @@ def rate(value: object) -> Rate:
         count = int(number) if slash and len(number) < 10 and number.isascii() and number.isdigit() else None
         within = f"1{time}" if time in dict(_UNITS) else time
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal")
+        raise ValueError(f"{excerpt(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal")
     try:
         length = duration(within)
     except ValueError:
         if isinstance(value, dict):
             raise
-        raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal") from None
+        raise ValueError(f"{excerpt(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal") from None
     if not length:
-        raise ValueError(f"{shown(value)} is a rate within a time of zero: 1ms and longer are legal")
+        raise ValueError(f"{excerpt(value)} is a rate within a time of zero: 1ms and longer are legal")
     return Rate(count, length)
 
 

@@ -113,7 +113,7 @@ class _Samples:
             if (pattern := _first_pattern(when, name)) is not None:
                 send[name] = fill_pattern(pattern, word)
         if isinstance(payload := when.asked.get("payload"), Payload):
-            send["payload"] = _payload(payload.wanted)
+            send["payload"] = _payload(payload.expected)
         channel = (when.words("channel") or (USUAL,))[0]
         attempts = several(when.asked.get("attempt"))
         before = attempts[0] - 1 if attempts and isinstance(attempts[0], int) else 0

@@ -300,6 +300,6 @@ def _in_units(value: object, read: Callable[[object], object]) -> str | None:
 
 def _requoted(text: str, value: object) -> str:
     """A message of the engine, with the value at its beginning quoted as in all messages about scenarios: as JSON."""
-    if isinstance(value, dict) and text.startswith(spans.shown(value)):
-        return show(value) + text.removeprefix(spans.shown(value))
+    if isinstance(value, dict) and text.startswith(spans.excerpt(value)):
+        return show(value) + text.removeprefix(spans.excerpt(value))
     return _QUOTED.sub(lambda match: show(match[1]), text, count=1)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.durations import DAY, shown
+from sendbox.engine.durations import DAY, excerpt
 from sendbox.engine.regex import regex
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def _named(name: str) -> str:
     zone = nearest(name)
     meant = f"the nearest is {zone}" if zone else "Europe/Prague is one"
     if zone and zone.startswith("Etc/GMT") and not name.casefold().startswith("etc/"):
-        meant = f"{zone} is {_SIDES[zone[7:8]]} of UTC, as {shown(name)} is (names of Etc have the opposite sign)"
-    raise ValueError(f"{shown(name)} is not the name of an IANA time zone (§2.1): {meant}")
+        meant = f"{zone} is {_SIDES[zone[7:8]]} of UTC, as {excerpt(name)} is (names of Etc have the opposite sign)"
+    raise ValueError(f"{excerpt(name)} is not the name of an IANA time zone (§2.1): {meant}")
 
 
 @cache

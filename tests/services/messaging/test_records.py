@@ -74,13 +74,13 @@ def test_a65_the_attempt_that_a_row_shows(
     attempt = attempt_with(*second, previous=attempt_with(*first))
     message = attempt.message
     assert message.attempts == [attempt.previous, attempt]
-    assert message.shown is message.attempts[shown]
+    assert message.furthest_attempt is message.attempts[shown]
 
 
 def test_a_message_that_nobody_tried_is_accepted() -> None:
     """Before its hand-over it has no attempt, and its result is `accepted`."""
     message = send_one(make_world())
-    assert (message.attempts, message.shown, message.result) == ([], None, "accepted")
+    assert (message.attempts, message.furthest_attempt, message.result) == ([], None, "accepted")
 
 
 def test_ordinals_follow_the_order_of_acceptance() -> None:

@@ -164,7 +164,7 @@ def _short(world: World, number: int) -> ShortRequest:
         status=record.status,
         findings=len(record.findings),
         advice=len(record.advice),
-        fault=None if record.fault is None else record.fault.shown,
+        fault=None if record.fault is None else record.fault.as_written,
     )
 
 

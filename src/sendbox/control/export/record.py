@@ -24,7 +24,7 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import COMMANDS, Open, Stamp
 from sendbox.engine.digest import digest
-from sendbox.engine.durations import instant, iso, shown
+from sendbox.engine.durations import excerpt, instant, iso
 from sendbox.engine.kinds.rows import KindTable, Observer
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
@@ -159,7 +159,7 @@ def read(text: str | bytes, scenarios: Scenarios) -> Recorded:
     if not isinstance(data, dict) or "sendbox_record" not in data:
         raise Unreadable("it is not a record: `sendbox export --as record` writes one")
     if data["sendbox_record"] != FORM:
-        raise Unreadable(f"it is of form {shown(data['sendbox_record'])}; this version reads form {FORM}")
+        raise Unreadable(f"it is of form {excerpt(data['sendbox_record'])}; this version reads form {FORM}")
     missing = [name for name in _PARTS if name not in data]
     if missing:
         raise Unreadable(f'it is damaged: "{missing[0]}" is missing')
@@ -203,7 +203,7 @@ def _command(line: JsonMapping, scenarios: Scenarios) -> Command:
     word = line["command"]
     kind = COMMANDS.get(word)
     if kind is None:
-        raise Unreadable(f"{shown(word)} is not a command; legal: {', '.join(COMMANDS)}")
+        raise Unreadable(f"{excerpt(word)} is not a command; legal: {', '.join(COMMANDS)}")
     fields: JsonObject = {}
     for name in kind._fields:
         key = _KEYS.get(name, name)

@@ -212,7 +212,7 @@ async def _findings(call: Call) -> list[str]:
     world, kinds = call.hosted.world, call.served.kinds
     journal = world.journal
     requests = CODE["request"]
-    others = frozenset(CODE[code] for kind in ("refusal", "fault") for code in kinds.shown.get(kind, (kind,)))
+    others = frozenset(CODE[code] for kind in ("refusal", "fault") for code in kinds.by_view_name.get(kind, (kind,)))
 
     def fits(number: int) -> bool:
         _, code, about = journal.entry(number)

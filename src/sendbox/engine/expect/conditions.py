@@ -48,13 +48,13 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """The values that a field may have: one of `wanted`, or one of the words that some of these stand for (`means`).
+    """The values that a field may have: one of `expected`, or one of the words that some of these stand for (`means`).
 
     `path` leads into a field that is an object (`payload`, `json`).
     """
 
     field: str
-    wanted: tuple[Pattern | Range | str | float | bool | None, ...]
+    expected: tuple[Pattern | Range | str | float | bool | None, ...]
     path: tuple[str, ...] = ()
     means: tuple[str, ...] = ()
 
@@ -66,7 +66,7 @@ class Condition(msgspec.Struct, frozen=True):
     @property
     def wish(self) -> str:
         """The values that are wanted, as messages show them."""
-        return " or ".join(quoted(value) for value in self.wanted if value not in self.means)
+        return " or ".join(quoted(value) for value in self.expected if value not in self.means)
 
     @property
     def text(self) -> str:
@@ -77,7 +77,7 @@ class Condition(msgspec.Struct, frozen=True):
         """The field and the reason why the condition does not hold; nothing if it holds."""
         value = _inside(read(self.field), self.path)
         values = value if isinstance(value, tuple) else (value,)
-        if not any(_fits(expected, item) for expected in (*self.wanted, *self.means) for item in values):
+        if not any(_fits(value, item) for value in (*self.expected, *self.means) for item in values):
             yield self.field, f"{describe_value(self.name, value)}, wanted {self.wish}"
 
 

@@ -99,7 +99,7 @@ class Expectation(msgspec.Struct, frozen=True):
         return min((end for end in ends if end is not None), default=None)
 
     @property
-    def wanted(self) -> str:
+    def expected_count(self) -> str:
         """The number of things that must count, in words."""
         if self.low == self.high and self.low is not None:
             bounds = [f"exactly {self.low}" if self.low else "none"]

@@ -75,14 +75,14 @@ class Explainer:
             yield  # each time: a delivery with a thousand events takes long
             reason = "; ".join(self._unmet(entry, miss, thing).why)
             if not reason:
-                expected = entry.wanted or entry.share
+                expected = entry.expected_count or entry.share
                 reason = f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {expected}"
             explained.append({**self._thing(entry.that, thing), "why_not": reason})
         return state_view(miss.due) | {
             "that": entry.that,
             "step": miss.step,
             "found": miss.number,
-            "wanted": entry.wanted,
+            "wanted": entry.expected_count,
             "why": miss.why,
             "nearest": explained,
         }
@@ -166,7 +166,7 @@ class Explainer:
             conditions.append(f"after the thing before, which came at {iso(before.at)}")
         elif before is not None and entry.latest is not None:
             conditions.append(f"(until {iso(before.at + entry.latest)})")
-        return " ".join([f"{number or 'no'} {entry.text}", *conditions]) + f", wanted {entry.wanted}"
+        return " ".join([f"{number or 'no'} {entry.text}", *conditions]) + f", wanted {entry.expected_count}"
 
 
 class Unmet(NamedTuple):

@@ -87,7 +87,7 @@ class Judge:
             ],
             "step": 0,
             "found": 0,
-            "wanted": expectation.wanted,
+            "wanted": expectation.expected_count,
             "why": None,
             "nearest": [],
             "subjects": None,
@@ -223,7 +223,7 @@ class Judge:
         if entry.rate is not None and (crowd := row.find_crowd(entry.rate, span)) is not None:
             first, *_, last = [row.things[place] for place in crowd]
             took = f"from {iso(first.at)} to {iso(last.at)}"
-            return missed(f"{len(crowd)} {entry.text} {took}, wanted {entry.wanted}", [last])
+            return missed(f"{len(crowd)} {entry.text} {took}, wanted {entry.expected_count}", [last])
         if entry.pauses and (hurry := row.find_short_pause(entry.pauses, span, before)) is not None:
             thing, pause, minimum = hurry
             after = f"came {show(pause)} after the one before, wanted a pause of at least {show(minimum)}"
@@ -273,7 +273,7 @@ class Judge:
         expected = f"{expectation.share or 'each'} of {total} {who}"
         view = {
             "found": held,
-            "wanted": expected if expectation.then else f"{expectation.wanted} for {expected}",
+            "wanted": expected if expectation.then else f"{expectation.expected_count} for {expected}",
             "subjects": {"found": total, "passed": held, "failed": len(late), "open": len(open_miss)},
             "failed": [self._explainer.subject_view(subject) for subject in (*late, *open_miss)[:NAMED]],
         }

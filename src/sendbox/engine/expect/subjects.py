@@ -73,7 +73,7 @@ class Parts(NamedTuple):
     names: frozenset[str]
     words: Mapping[str, str]
     line: Callable[[Any], str]
-    shown: frozenset[str]
+    visible: frozenset[str]
     sure: tuple[str, tuple[str, ...]]
 
 

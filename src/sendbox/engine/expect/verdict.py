@@ -87,7 +87,7 @@ def _unknown_names(
                     if number % _LOOKED == 0:
                         yield
                 names[known] = list(existing)
-            for pattern in condition.wanted:
+            for pattern in condition.expected:
                 if isinstance(pattern, Pattern) and pattern.text != "*" and not any(map(pattern.matches, names[known])):
                     warnings[_unknown(condition.field, pattern.text, names[known]), expectation.place] = None
     return [{"rule": UNKNOWN, "message": message, "place": place} for message, place in warnings]

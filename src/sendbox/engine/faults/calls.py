@@ -137,14 +137,14 @@ class Applied(Struct, frozen=True):
         return self.rule.fault.silent
 
     @property
-    def shown(self) -> str | JsonObject:
+    def as_written(self) -> str | JsonObject:
         """The fault as a scenario would write it, with the time that was drawn."""
         return self.rule.fault.as_written(self.time)
 
     @property
     def line(self) -> str:
         """The fault in one line: which, on what, by which rule, and whether the call had its effect."""
-        view = self.shown
+        view = self.as_written
         text = view if isinstance(view, str) else " ".join(f"{name} {value}" for name, value in view.items())
         effect = "the call had its effect" if self.rule.has_effect else "the call had no effect"
         return f"fault {text} on {self.operation} by the api rule {self.rule.label}; {effect}"

@@ -61,7 +61,11 @@ def request_view(_on: Observer, record: RequestRecord) -> View:
         "findings": [finding.as_json() for finding in record.findings],
         "advice": [advice.as_json() for advice in record.advice],
         **({} if (parent := record.traceparent) is None else {"traceparent": parent}),
-        **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.has_effect}),
+        **(
+            {}
+            if record.fault is None
+            else {"fault": record.fault.as_written, "processed": record.fault.rule.has_effect}
+        ),
     }
 
 
@@ -279,7 +283,7 @@ def _fault_fields(applied: Applied, key: str, phone: str | None) -> View:
         "operation": applied.operation,
         "key": key,
         "phone": phone,
-        "fault": applied.shown,
+        "fault": applied.as_written,
         "rule": applied.rule.name or applied.rule.key,
         "processed": applied.rule.has_effect,
     }

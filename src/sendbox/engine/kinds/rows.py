@@ -106,10 +106,10 @@ class KindTable:
         kinds = {kind.name: kind for part in observed for kind in part.kinds}
         self.by_code: Final = {CODE[name]: kind for name, kind in kinds.items()}
         #: the names of the kinds that have the same name in views, by that name
-        self.shown: dict[str, tuple[str, ...]] = {}
+        self.by_view_name: dict[str, tuple[str, ...]] = {}
         for kind in kinds.values():
             word = kind.shown_as or kind.name
-            self.shown[word] = (*self.shown.get(word, ()), kind.name)
+            self.by_view_name[word] = (*self.by_view_name.get(word, ()), kind.name)
         self.narrators: Final = {kind.shown_as or kind.name: kind.narrate for kind in kinds.values()}
         self.logged: Final = {code: kind.log_lines for code, kind in self.by_code.items() if kind.log_lines is not None}
         self.advice: Final = {code: kind.advice for code, kind in self.by_code.items() if kind.advice is not None}

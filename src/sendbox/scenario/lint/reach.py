@@ -135,7 +135,7 @@ def _of_any_part(conditions: Mapping[str, Node], subject: Subject) -> list[str]:
     node = conditions.get(name)
     if node is not None and all(item.value in words for item in node.items() or [node]):
         return []
-    return [field for field in conditions if field in parts.shown]
+    return [field for field in conditions if field in parts.visible]
 
 
 def _traffic(linter: Linter) -> None:
@@ -205,7 +205,7 @@ def _conditions(
             continue
         item = entries[condition.field]
         numbers = subject.fields[condition.field].numbers
-        for choice, value in zip(item.items() or [item], condition.wanted, strict=True):
+        for choice, value in zip(item.items() or [item], condition.expected, strict=True):
             if condition.field == "tag":
                 linter.tag(choice)
             elif isinstance(value, Pattern) and condition.field == "phone":
@@ -238,7 +238,8 @@ def _turns_all(turned: Not, own: Iterable[Condition]) -> bool:
     return all(
         isinstance(inner, Condition)
         and any(
-            condition.name == inner.name and {*condition.wanted} <= {*inner.wanted, *inner.means} for condition in own
+            condition.name == inner.name and {*condition.expected} <= {*inner.expected, *inner.means}
+            for condition in own
         )
         for inner in turned.conditions
     )
@@ -255,7 +256,9 @@ def _unfailing(node: Node, expectation: Expectation, subjects: Mapping[str, Subj
     own = [name for name in expectation.each if name in subjects[expectation.that].own]
     many = node.get("subjects") is not None and (subject_count.low or subject_count.high is not None)
     if own and not (expectation.then or expectation.low or expectation.high == 0 or high or many):
-        message = f"each {own[0]} has no more than one of {expectation.that}, so {expectation.wanted} always holds"
+        message = (
+            f"each {own[0]} has no more than one of {expectation.that}, so {expectation.expected_count} always holds"
+        )
         linter.warn(node.entries()["each"], "never-fails", message)
 
 
@@ -335,7 +338,7 @@ def _of_phones(subject: Subject | None) -> bool:
 def _named(condition: Where) -> list[str]:
     """The field of a condition that names single things."""
     if not isinstance(condition, Condition) or not all(
-        isinstance(value, Pattern) and value.literal for value in condition.wanted
+        isinstance(value, Pattern) and value.literal for value in condition.expected
     ):
         return []
     return [condition.field]

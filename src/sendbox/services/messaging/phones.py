@@ -165,7 +165,7 @@ class Phones:
 
     def reply(self, message: Message, body: str) -> Inbound:
         """The phone answers a message, on the channel that reached it. Raises `NoSuchThing` if none did."""
-        attempt = message.shown
+        attempt = message.furthest_attempt
         if attempt is None:
             raise NoSuchThing(f'"{message.id}" was not handed over yet, so it cannot be answered')
         if attempt.state not in _HAD:
@@ -197,7 +197,7 @@ class Phones:
 
     def acts_on(self, message: Message) -> list[str]:
         """The acts that the owner can do with a message now."""
-        attempt = message.shown
+        attempt = message.furthest_attempt
         legal = {
             "reply": attempt is not None and attempt.state in _HAD,
             "seen": any(LEGAL[attempt.step.channel][attempt.state][SEEN] for attempt in message.attempts),

@@ -205,7 +205,7 @@ class Message(msgspec.Struct, eq=False):
         return newest_first[::-1]
 
     @property
-    def shown(self) -> Attempt | None:
+    def furthest_attempt(self) -> Attempt | None:
         """The attempt a row shows: the last one, or an earlier one that got further (A65)."""
         best = None
         for attempt in self.attempts:
@@ -216,7 +216,7 @@ class Message(msgspec.Struct, eq=False):
     @property
     def result(self) -> str:
         """The result of the attempt shown; `accepted` while nothing was tried."""
-        attempt = self.shown
+        attempt = self.furthest_attempt
         return STATES[attempt.state] if attempt is not None else STATES[ACCEPTED]
 
     def result_at(self, instant: int) -> str:

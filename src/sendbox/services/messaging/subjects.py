@@ -46,7 +46,7 @@ def _attempt(subject: Any) -> Attempt:
 
 
 def _shown_step(message: Message) -> Step:
-    attempt = message.shown
+    attempt = message.furthest_attempt
     return message.submission.send.steps[0] if attempt is None else attempt.step
 
 
@@ -123,7 +123,7 @@ def _template(step: Step) -> str | None:
 
 def _ended(message: Message) -> int:
     """When a message came to its result."""
-    attempt = message.shown
+    attempt = message.furthest_attempt
     return message.accepted_at if attempt is None else _moved(attempt)
 
 
@@ -323,7 +323,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
     "messages": _messages(
         "one message to one recipient, as it stands now; its time is when it reached its result",
         _ended,
-        lambda message: _sent(message) if message.shown is None else _made(message.shown),
+        lambda message: _sent(message) if message.furthest_attempt is None else _made(message.furthest_attempt),
     ),
     "sends": _messages(
         "one message to one recipient, as it stands now; its time is when the client sent it",

@@ -88,7 +88,7 @@ def message_short(world: World, message: Message) -> answers.ShortMessage:
 
 def _head(world: World, message: Message, most: int | None = None) -> JsonObject:
     """The fields of a `MessageHead`; of the body only so many characters."""
-    attempt = message.shown
+    attempt = message.furthest_attempt
     return {
         "message_id": message.id,
         "phone": message.phone,

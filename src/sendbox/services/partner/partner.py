@@ -447,8 +447,8 @@ class Partner(Part):
             fields["phone_number_id"] = signup.number.id
         if signup.phone_number is not None:
             fields["phone_number"] = signup.phone_number
-        onboarding = Onboarding(signup, signup.told, fields)
-        signup.told += 1
+        onboarding = Onboarding(signup, signup.notifications, fields)
+        signup.notifications += 1
         entry = world.journal.add(world.clock.now, CODE["signup"], onboarding)
         if signup.order_sensitive:
             world.journal.mark(entry)

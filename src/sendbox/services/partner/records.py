@@ -168,7 +168,7 @@ class Signup(msgspec.Struct, eq=False):
     account: BusinessAccount | None = None
     number: BusinessNumber | None = None
     #: how many notifications were made
-    told: int = 0
+    notifications: int = 0
 
     @property
     def ended(self) -> bool:

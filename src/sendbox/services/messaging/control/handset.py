@@ -121,7 +121,7 @@ def entry_view(world: World, entry: Entry) -> Known:
         info=None if state == ACCEPTED else info_of(attempt, state),
         refused=None if attempt.refused is None else BY_WORD[attempt.refused].says,
         planned=attempt.planned,
-        acts=Messaging.of(world).phones.acts_on(message) if item in (message, message.shown) else [],
+        acts=Messaging.of(world).phones.acts_on(message) if item in (message, message.furthest_attempt) else [],
     )
 
 

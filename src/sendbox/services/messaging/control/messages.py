@@ -50,7 +50,7 @@ MOVED: Final = enum(STATES[1:])
 SORTS: Final[Mapping[str, Callable[[Message], object]]] = {
     "phone": lambda message: message.phone,
     "result": lambda message: message.result,
-    "channel": lambda message: channel_of(message, message.shown),
+    "channel": lambda message: channel_of(message, message.furthest_attempt),
     "attempts": lambda message: len(message.attempts),
 }
 
@@ -129,12 +129,12 @@ def search_keys(world: World) -> dict[str, SearchKey[Message]]:
     return {
         "to": lambda value: match_texts(notation.pattern(value, country).matches, attrgetter("phone")),
         "tag": patterns(lambda message: message.submission.send.tags),
-        "channel": words(CHANNELS, lambda message: channel_of(message, message.shown)),
+        "channel": words(CHANNELS, lambda message: channel_of(message, message.furthest_attempt)),
         "result": words(STATES, attrgetter("result")),
         **times(world.now, attrgetter("accepted_at")),
-        "from": patterns(lambda message: sender_of(message, message.shown)),
+        "from": patterns(lambda message: sender_of(message, message.furthest_attempt)),
         "operation": patterns(lambda message: message.submission.operation),
-        TEXT: texts(lambda message: body_of(world, message, message.shown)),
+        TEXT: texts(lambda message: body_of(world, message, message.furthest_attempt)),
     }
 
 
@@ -145,7 +145,7 @@ def _fits(message: Message, channel: str | None, result: str | None, tag: str | 
         return False
     if channel is None:
         return True
-    return channel_of(message, message.shown) == channel
+    return channel_of(message, message.furthest_attempt) == channel
 
 
 def number_of(world: World, text: str) -> str:

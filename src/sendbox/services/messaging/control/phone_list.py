@@ -113,6 +113,8 @@ async def search_filter(world: World, search: str | None) -> Callable[[str], boo
 async def _numbers_with_text(world: World, value: str) -> Collection[str]:
     """The numbers of the phones to which, or from which, a text with a word was sent."""
     messaging, holds = Messaging.of(world), text_filter(value)
-    sent = await select(messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.shown))))
+    sent = await select(
+        messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.furthest_attempt)))
+    )
     received = await select(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
     return {*(message.phone for message in sent), *(inbound.sender for inbound in received)}

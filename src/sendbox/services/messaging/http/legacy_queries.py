@@ -129,13 +129,13 @@ def _status(exchange: Exchange, id: str) -> Answer:
         raise refusal(
             BAD_PARAMETER, [Finding("$.requestID", "message", text, "§4.1", "A96")], Assume.of(exchange.world)
         )
-    attempt = message.shown
+    attempt = message.furthest_attempt
     count, delivery = (0, None) if attempt is None else (attempt.count, codes(attempt)[1])
     return text_answer("|".join((message.phone, str(_code(message)), str(count), delivery or "")))
 
 
 def _code(message: Message) -> int:
-    attempt = message.shown
+    attempt = message.furthest_attempt
     return _WAITING if attempt is None else _CODES.get(attempt.state, _FAILED)
 
 

@@ -188,7 +188,7 @@ def _expects_failed(expectation: Expectation) -> bool:
     return any(
         isinstance(condition, Condition)
         and condition.field == "state"
-        and any(isinstance(value, Pattern) and value.matches("failed") for value in condition.wanted)
+        and any(isinstance(value, Pattern) and value.matches("failed") for value in condition.expected)
         for entry in expectation.chain
         if entry.that == "deliveries"
         for condition in entry.where

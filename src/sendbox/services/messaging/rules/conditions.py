@@ -110,12 +110,12 @@ def _attempts_before(case: Case) -> Iterator[Attempt]:
 class Payload(msgspec.Struct, frozen=True):
     """Values at dotted paths inside the request's payload; strings are patterns."""
 
-    wanted: tuple[tuple[tuple[str, ...], object], ...]
+    expected: tuple[tuple[tuple[str, ...], object], ...]
 
     @property
     def written(self) -> dict[str, object]:
         """The values by their paths, as a scenario has them."""
-        return {".".join(path): expected for path, expected in self.wanted}
+        return {".".join(path): value for path, value in self.expected}
 
     def holds(self, case: Case) -> bool:
         """True if the payload has all values."""
@@ -130,7 +130,7 @@ class Payload(msgspec.Struct, frozen=True):
 
     def _differences(self, case: Case) -> Iterator[tuple[tuple[str, ...], object, object]]:
         payload = case.value("payload")
-        for path, expected in self.wanted:
+        for path, expected in self.expected:
             value = payload
             for name in path:
                 value = value[name] if isinstance(value, dict) and name in value else _ABSENT

@@ -115,7 +115,7 @@ def _seal(world: World, day: int, body: bytes) -> bytes:
 
 def row(world: World, message: Message) -> JsonObject:
     """The row of a message that has one (§2.4): the attempt it shows, with flags and times of all attempts (A65)."""
-    attempt = message.shown
+    attempt = message.furthest_attempt
     assert attempt is not None
     times = ReachedTimes(message)
     eur, czk = attempt.price or (0, 0)
@@ -195,7 +195,7 @@ def with_messages_found(exchange: Exchange, handler: Handler) -> Answer:
 
 def status(world: World, message: Message) -> JsonObject:
     """The status of one message, also of one that still waits (A29)."""
-    shown_attempt = message.shown
+    shown_attempt = message.furthest_attempt
     submission = message.submission
     times = ReachedTimes(message)
     sending, delivery = (None, None) if shown_attempt is None else codes(shown_attempt)
