@@ -62,7 +62,7 @@ def make_app(
     """The application, with the runtime of its worlds. Raises `ValueError` for settings that cannot be.
 
     `served` None means `app.SERVED`, which is imported when more than an interface is asked for. Everything else is as
-    for `Runtime`.
+    for `Runtime`. Long, as the whole assembly is to be read in one place.
     """
     if served is None:
         desk, parts, logged = Desk(contract, ROUTES, INTERFACES, UPLOADS, LINKS), PARTS, LOGGED

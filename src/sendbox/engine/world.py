@@ -112,6 +112,7 @@ class World:
         record: Record | None = None,
         services: Sequence[type[Part]] = (),
     ) -> None:
+        # Long, as everything that a world has stands here with its meaning.
         self.id = world_id
         self.tag = tag_of(world_id, shard)
         self.shard = shard

@@ -98,6 +98,7 @@ class Runtime:
         store: Store | None = None,
         load_records: Callable[[], Records] | None = None,
     ) -> None:
+        # Long, as a runtime is complete once it is made: all its parts stand here, in the order of their needs.
         self.settings = settings
         self.services = tuple(services)
         self.blueprint = blueprint

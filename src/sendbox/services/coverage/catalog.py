@@ -203,6 +203,7 @@ def _infos() -> Iterator[Item]:
 
 
 def _errors() -> Iterator[Item]:
+    # Long, as it is a list: an item for each way in which a call is refused or fails.
     denied = 'httpx.{}(f"{{sendbox.origin}}{}", headers={{"x-api-key": "denied"}}{})'
 
     strict = "assume: {content_type: strict}"
