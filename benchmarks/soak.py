@@ -276,9 +276,12 @@ def accepted(server: Process) -> int:
 
 
 @contextlib.contextmanager
-def served(tree: Tree) -> Iterator[tuple[Process, str]]:
-    """A server, and the address of a receiver of webhooks."""
-    with Process([tree.python, "-m", "benchmarks.receiver"], env=tree.env) as receiver, tree.serve() as server:
+def served(tree: Tree, *arguments: str) -> Iterator[tuple[Process, str]]:
+    """A server with these options, and the address of a receiver of webhooks."""
+    with (
+        Process([tree.python, "-m", "benchmarks.receiver"], env=tree.env) as receiver,
+        tree.serve(*arguments) as server,
+    ):
         yield server, f"http://127.0.0.1:{receiver.port}/hook"
 
 
@@ -287,6 +290,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
     made.add_argument("--worlds", type=int, default=3_000, help="so many worlds come and go")
     made.add_argument("--seconds", type=float, default=0, help="spread them over so much time")
+    made.add_argument("--data", help="keep the worlds in this store")
     made.add_argument("--without", nargs="+", default=(), choices=OPTIONAL, help="leave these acts out")
     return made
 
@@ -294,7 +298,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Measures and prints."""
     given = parser().parse_args()
-    with served(here()) as (server, target):
+    with served(here(), *(("--data", given.data) if given.data else ())) as (server, target):
         for figure in soak(server, given.worlds, target, given.seconds, given.without):
             print(figure, flush=True)
 
