@@ -29,6 +29,7 @@ LEFT_OUT: Final[dict[tuple[str, str], str]] = {
     ("FaultyDelivery", "id"): "a name, worked out when somebody asks",
     ("Delivery", "body"): "bytes, made from the events when they are sent",
     ("FaultyDelivery", "body"): "bytes, made from the events when they are sent",
+    ("Outlets", "answers"): "what receivers answered beside the status, for control: nothing that happens reads it",
     ("Outlets", "_begun"): "what has begun, for whoever carries it out: it is taken away there",
     ("RequestRecord", "_body"): "the body, or the file in which the same bytes lie",
     ("Index", "_by_name"): "messages and deliveries by their ids, worked out when somebody asks",

@@ -34,8 +34,8 @@ QUERIES: Final[dict[str, dict[str, str]]] = {
     "RequestList": {},
     "RequestStatus": {"requestID": "1"},
 }
-#: Outages and a happening, with a message between them.
-OUTAGES: Final[list[dict[str, Any]]] = [
+#: Outages, a happening, holds and a phone that opts in again, with messages between them.
+BY_HAND: Final[list[dict[str, Any]]] = [
     {"control": "POST /outages", "json": {"name": "sms is out", "channel": "sms", "for": "10m"}},
     {"control": "POST /outages", "json": {"channel": "richmsg", "for": "15m", "after": "1h"}},
     {"call": "POST /v2/message", "key": "", "json": {"to": [{"phone_number": "420777000101"}], "body": "Hello"}},
@@ -44,6 +44,15 @@ OUTAGES: Final[list[dict[str, Any]]] = [
     {"control": "POST /happenings", "json": {"phone": {"number": "420777000199", "act": "offline"}}},
     {"advance": {"by": "1m"}},
     {"control": "DELETE /outages"},
+    {"control": "POST /phones/420777000101/opt-out", "json": {}},
+    {"control": "POST /phones/420777000101/opt-in", "json": {}},
+    {"control": "POST /holds", "json": {}},
+    {"call": "POST /v2/message", "key": "", "json": {"to": [{"phone_number": "420777000101"}], "body": "Held"}},
+    {"advance": {"by": "1m"}},
+    {"control": "POST /holds/release", "json": {}},
+    {"control": "POST /holds", "json": {"phone": "420777000101"}},
+    {"control": "DELETE /holds"},
+    {"advance": {"by": "1m"}},
 ]
 
 #: Makes a world again, elsewhere.
@@ -111,16 +120,17 @@ def test_a_random_world_is_made_again_in_another_process(
 def test_what_no_random_world_does_is_made_again(
     server: SandboxServer, reading: Reading, again: Again, met: Met
 ) -> None:
-    """Outages and happenings by hand, and calls that the specification does not have (A94 to A96)."""
+    """Outages, happenings and holds by hand, and calls that the specification does not have (A94 to A96)."""
     asked = [
         {"call": f"{method} /{name}", "key": None, "form" if method == "POST" else "query": {**OWN_KEY, **fields}}
         for name, fields in QUERIES.items()
         for method in ("GET", "POST")
     ]
-    steps = [*OUTAGES, *asked, {"call": "GET /v1/credit", "key": ""}]
+    steps = [*BY_HAND, *asked, {"call": "GET /v1/credit", "key": ""}]
     script = {**moved(0), "name": "by-hand", "open": {}, "receiver": "none", "steps": steps}
     make_again(Timed(server, script, reading), again, met)
-    assert {"happen", "begin_outage", "end_outage", "end_outages"} <= met["act"]
+    outages = {"happen", "begin_outage", "end_outage", "end_outages"}
+    assert outages | {"hold_next", "release_held", "end_holds", "phone_opt_in"} <= met["act"]
 
 
 def make_again(player: Timed, again: Again, met: Met) -> None:
