@@ -8,6 +8,7 @@ handset, conversation, template): the flow goes on with the next step. Credit is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -206,6 +207,13 @@ CHECKS: Final = (
 BY_WORD: Final = {check.word: check for check in CHECKS}
 
 
+@cache
+def _checks_before_price(*, allowed: bool, identical: bool) -> tuple[Check, ...]:
+    """The checks of worlds that limit numbers, or equal texts, as these say; the credit is left to the charge."""
+    off = {CREDIT.word, *(() if allowed else ("allowed",)), *(() if identical else ("identical",))}
+    return tuple(check for check in CHECKS if check.word not in off)
+
+
 class Checks:
     """The checks of one world, and what they remember: which texts were handed over to whom."""
 
@@ -218,13 +226,11 @@ class Checks:
         self.sms_sender = assume.sms_sender
         self._allowed = None if assume.allowed is None else [Pattern(text, digits=True) for text in assume.allowed]
         self._identical = assume.identical
-        off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
-        off |= {"identical"} if self._identical is None else set()
         #: the checks before the price is known, in order
-        self._checks = tuple(check for check in CHECKS if check.word not in off)
-        #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
+        self._checks = _checks_before_price(allowed=assume.allowed is not None, identical=assume.identical is not None)
         #: ordinals of the submissions without a tag that have their advice
         self._untagged: set[int] = set()
+        #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
     def applicable(self, message: Message, number: int, step: Step) -> list[Check]:
