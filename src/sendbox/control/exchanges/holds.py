@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated
 
 from sendbox.control.arguments import described
 from sendbox.control.exchanges.deliveries import find_delivery, with_ids
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import select
 from sendbox.engine.answer import Answer
 from sendbox.engine.delivery.targets import Hold
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.delivery.targets import Outlets
     from sendbox.engine.world import World
 
 
@@ -35,7 +37,7 @@ class Holds(Answer):
 @operation("GET", "/worlds/{id}/holds", answers=Holds)
 async def holds(call: Call) -> Holds:
     """Which webhooks are held before their first try, and which are held now."""
-    return await _holds_of(call.hosted.world)
+    return _holds_of(call.hosted.world)
 
 
 @operation("POST", "/worlds/{id}/holds", act=True, answers=Holds)
@@ -53,7 +55,7 @@ async def hold_next(
     hold = Hold(None if phone is None else _number(world, phone), target)
     if hold not in world.outlets.holds:
         world.outlets.holds.append(hold)
-    return await _holds_of(world)
+    return _holds_of(world)
 
 
 @operation("DELETE", "/worlds/{id}/holds", act=True, answers=Holds)
@@ -61,7 +63,7 @@ async def end_holds(call: Call) -> Holds:
     """From now on webhooks are no longer held before their first try. Those that are held stay so until released."""
     world = call.hosted.world
     world.outlets.holds.clear()
-    return await _holds_of(world)
+    return _holds_of(world)
 
 
 @operation("POST", "/worlds/{id}/holds/release", act=True, prepare=with_ids, answers=Holds)
@@ -70,26 +72,27 @@ async def release_held(
     deliveries: Annotated[Sequence[str] | None, described("their ids, in the order in which they leave")] = None,
 ) -> Holds:
     """Sends held webhooks at once, one after another to each receiver: these, or all of them, oldest first."""
-    outlets = call.hosted.world.outlets
-    if deliveries is None:
-        held = [delivery for delivery in outlets.deliveries if delivery.state == "held"]
-    else:
-        held = [find_delivery(call.hosted.world, name) for name in deliveries]
-    for delivery in held:
+    world, outlets = call.hosted.world, call.hosted.world.outlets
+    released = _held(outlets) if deliveries is None else [find_delivery(world, name) for name in deliveries]
+    for delivery in released:
         if delivery.state != "held":
             text = f'{outlets.id_of(delivery)} is in the state "{delivery.state}"; legal: a webhook that is held'
             raise ControlError(409, "wrong_state", text)
-    for delivery in held:
+    for delivery in released:
         outlets.release(delivery)
-    return await _holds_of(call.hosted.world)
+    return _holds_of(world)
 
 
-async def _holds_of(world: World) -> Holds:
+def _holds_of(world: World) -> Holds:
     """The holds of a world, and what is held."""
     outlets = world.outlets
-    held = await select(outlets.deliveries[:], lambda delivery: delivery.state == "held")
     views = [HoldShown(phone=hold.phone, target=hold.target) for hold in outlets.holds]
-    return Holds(holds=views, held=[outlets.id_of(delivery) for delivery in held])
+    return Holds(holds=views, held=[outlets.id_of(delivery) for delivery in _held(outlets)])
+
+
+def _held(outlets: Outlets) -> list[Delivery]:
+    """The webhooks that are held, oldest first."""
+    return sorted(outlets.held, key=attrgetter("number"))
 
 
 def _number(world: World, text: str) -> str:

@@ -115,6 +115,8 @@ class Outlets:
         self.answers: dict[Try, ReceiverAnswer] = {}
         #: which webhooks are held before their first try
         self.holds: list[Hold] = []
+        #: those that are held now
+        self.held: dict[Delivery, None] = {}
         #: how many deliveries have failed finally, and how many wait for a later try
         self.failed = self.retrying = 0
         self.faults = WebhookFaults(world, rules)
@@ -237,7 +239,7 @@ class Outlets:
     def queue(self, delivery: Delivery) -> None:
         """Puts a batch at the end of its line, unless it is to be held before its first try."""
         if self.holds and not delivery.tries and any(hold.fits(self._world, delivery) for hold in self.holds):
-            delivery.state = "held"
+            self._hold(delivery)
             return
         delivery.state = "waiting"
         if self._answers_itself(delivery.outlet):
@@ -365,6 +367,8 @@ class Outlets:
         world = self._world
         last = delivery.tries[-1]
         if succeeded(last.status, last.error):
+            if delivery.state == "held":
+                del self.held[delivery]
             delivery.state = "delivered"
             delivery.body = None
             return
@@ -427,13 +431,18 @@ class Outlets:
             (outlet.first if delivery in outlet.first else outlet.queue).remove(delivery)
             if not outlet.queue:
                 self.waiting.pop(outlet, None)
-        delivery.state = "held"
+        self._hold(delivery)
         return True
+
+    def _hold(self, delivery: Delivery) -> None:
+        delivery.state = "held"
+        self.held[delivery] = None
 
     def release(self, delivery: Delivery) -> bool:
         """Sends a held batch, before those that wait in its line; False when it is not held."""
         if delivery.state not in ACTS["release"]:
             return False
+        del self.held[delivery]
         if delivery.under_way:
             delivery.state = "sending"
         else:
