@@ -20,7 +20,6 @@ SHARE: Final = 0.1
 SHORTEST: Final = 0.05
 LONGEST: Final = 60.0
 _NS: Final = 1_000_000_000
-_NS_PER_MS: Final = 1_000_000
 
 
 #: A tester closed it.
@@ -97,7 +96,7 @@ class IdleWorlds:
                 self._runtime.end_world(hosted, self._gone)
                 self._runtime.log(hosted.world.id, f"{self._gone.why}; {self._next}")
             yield
-        for world_id in self._runtime.unused_stored(self._ttl // _NS_PER_MS):
+        for world_id in self._runtime.unused_stored():
             self._runtime.close_stored(world_id, self._gone)
             self._runtime.log(world_id, f"{self._gone.why}; {self._next}")
             yield

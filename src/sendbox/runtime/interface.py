@@ -66,8 +66,8 @@ class RuntimeInterface(Protocol):
     async def persist(self, hosted: HostedWorld) -> None:
         """Waits until a world is in the store as it is, if there is one."""
 
-    def unused_stored(self, ttl: int) -> list[str]:
-        """The worlds that are only in the store and were not used for so many milliseconds of real time."""
+    def unused_stored(self) -> list[str]:
+        """The worlds that are only in the store and were not used for `--world-ttl`."""
 
     def close_stored(self, world_id: str, gone: CloseReason) -> None:
         """Closes a world that is only in the store."""

@@ -360,9 +360,10 @@ class Runtime:
         """Keeps the reason why a world is gone that was not open here."""
         self.closed.add(world_id, gone)
 
-    def unused_stored(self, ttl: int) -> list[str]:
-        """The worlds that are only in the store and were not used for so many milliseconds of real time."""
-        return [] if self.persistence is None else self.persistence.unused(ttl)
+    def unused_stored(self) -> list[str]:
+        """The worlds that are only in the store and were not used for `--world-ttl`."""
+        before = self.unused_before()
+        return [] if self.persistence is None or before is None else self.persistence.unused(before)
 
     def unused_before(self) -> int | None:
         """The instant of the machine since when a world must have been used to live on; None: it need not be."""

@@ -99,12 +99,7 @@ async def requests(
     async def look() -> tuple[World, Page[int]] | None:
         nonlocal looked
         world = hosted.world
-        journal, finds = world.journal, search_filter(search, search_keys(world))
-
-        def fits(number: int) -> bool:
-            instant, _, record = journal.entry(number)
-            return number > start and finds((instant, record))
-
+        journal, fits = world.journal, _filter(world, search, start)
         if sort is not None:
             listed = await sorted_page(_numbers(world), _sort_key(world, sort), fits, most, cursor, order)
             return (world, listed) if listed.items else None
@@ -119,7 +114,10 @@ async def requests(
         return (world, listed) if matching else None
 
     result = await wait_for(hosted, wait, look)
-    full_count = await _count(hosted.world, search, after) if total else None
+    full_count = None
+    if total:
+        fits, filtered = _filter(hosted.world, search, after), search is not None or after >= 0
+        full_count = await count(_numbers(hosted.world), fits, filtered=filtered)
     if result is None:
         return Requests(requests=[], more=False, next_cursor=None, total=full_count)
     world, listed = result
@@ -141,15 +139,15 @@ def _sort_key(world: World, sort: str) -> Callable[[int], object]:
     return lambda number: key(world.journal.entry(number)[2])
 
 
-async def _count(world: World, search: str | None, after: int) -> int:
-    """The number of calls behind an entry that a search finds."""
+def _filter(world: World, search: str | None, after: int) -> Callable[[int], bool]:
+    """A filter of the numbers of entries: calls behind an entry that a search finds."""
     finds = search_filter(search, search_keys(world))
 
     def fits(number: int) -> bool:
         instant, _, record = world.journal.entry(number)
         return number > after and finds((instant, record))
 
-    return await count(_numbers(world), fits, filtered=search is not None or after >= 0)
+    return fits
 
 
 def _short(world: World, number: int) -> ShortRequest:

@@ -315,10 +315,9 @@ class Persistence:
         """The worlds that are only in the store and have a lower number (None: all), newest first."""
         return (world for world in self._listed()[::-1] if number is None or world.number < number)
 
-    def unused(self, ttl: int) -> list[str]:
-        """The worlds that are only in the store and were not used for so many milliseconds of real time."""
-        now = wall.now_ms()
-        return [world.id for world in self.stored.values() if now - world.used > ttl and world.id not in self._waking]
+    def unused(self, before: int) -> list[str]:
+        """The worlds that are only in the store and were last used before an instant of the machine."""
+        return [world.id for world in self.stored.values() if world.used < before and world.id not in self._waking]
 
     @property
     def losses(self) -> int:

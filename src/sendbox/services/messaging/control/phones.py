@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -17,13 +17,13 @@ from sendbox.services.messaging.control.handset import newest_view
 from sendbox.services.messaging.control.messages import find_message, make_ids, number_of, translate_errors
 from sendbox.services.messaging.control.phone_list import SORTS, list_numbers, page_of_phones, search_filter
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.messaging.phones import Phones
     from sendbox.services.messaging.records import Message
 
 
@@ -206,28 +206,27 @@ async def phone_opt_out(call: Call, number: str) -> Handset:
     return phone_view(world, normal)
 
 
+def _act(call: Call, number: str, act: Callable[[Phones, str], None]) -> Handset:
+    """Does something with a phone, and shows it."""
+    world = call.hosted.world
+    normal = _phone_number(world, number)
+    act(Messaging.of(world).phones, normal)
+    return phone_view(world, normal)
+
+
 @operation("POST", "/worlds/{id}/phones/{number}/opt-in", act=True, answers=Handset)
 async def phone_opt_in(call: Call, number: str) -> Handset:
     """The phone's owner takes an opt-out back, in force at once."""
-    world = call.hosted.world
-    normal = _phone_number(world, number)
-    Messaging.of(world).phones.opt_in(normal)
-    return phone_view(world, normal)
+    return _act(call, number, Phones.opt_in)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/offline", act=True, answers=Handset)
 async def phone_offline(call: Call, number: str) -> Handset:
     """Switches the phone off."""
-    world = call.hosted.world
-    normal = _phone_number(world, number)
-    Messaging.of(world).phones.go_offline(normal)
-    return phone_view(world, normal)
+    return _act(call, number, Phones.go_offline)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/online", act=True, answers=Handset)
 async def phone_online(call: Call, number: str) -> Handset:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
-    world = call.hosted.world
-    normal = _phone_number(world, number)
-    Messaging.of(world).phones.go_online(normal)
-    return phone_view(world, normal)
+    return _act(call, number, Phones.go_online)
