@@ -248,7 +248,7 @@ async def test_a_process_that_hangs_is_given_up(address: str) -> None:
         both.sharing(0).close()
         both.end_leases()
         await both.sharing(1).renew()
-        await both.sharing(1).look_around()
+        await both.sharing(1).balance_leases()
         with pytest.raises(httpx.TransportError):
             await sending
         while both.owned(1) != [KEY]:
@@ -279,7 +279,7 @@ async def test_a_running_clock_goes_on(address: str) -> None:
         await both.send(0)
         await both.send(0, "test-manual")
         await both.servers[0].runtime.aclose()
-        await both.sharing(1).look_around()
+        await both.sharing(1).balance_leases()
         while both.owned(1) != [KEY]:
             await asyncio.sleep(0)
 
@@ -355,7 +355,7 @@ async def test_a_commit_notices_that_the_lease_is_lost(address: str, monkeypatch
         assert (await both.send(0)).status_code == 503
         assert (both.owned(0), both.sharing(0).losses) == ([], 1)
         await both.sharing(0).renew()
-        await both.sharing(0).look_around()
+        await both.sharing(0).balance_leases()
         assert both.sharing(0).losses == 1
         assert (await both.send(0)).status_code == 200
         assert both.owned(0) == [KEY]

@@ -45,15 +45,15 @@ class Journal:
 
     def extend(self, at: int, kinds: bytes, subjects: Sequence[object]) -> None:
         """Appends, for each of these subjects in turn, an entry of each kind."""
-        kinds_of_each, count = len(kinds), len(kinds) * len(subjects)
+        step, count = len(kinds), len(kinds) * len(subjects)
         self.at += array("q", (at,)) * count
         self.kind += kinds * len(subjects)
-        if kinds_of_each == 1:
+        if step == 1:
             self.subject += subjects
             return
         entries: list[object] = [None] * count
-        for place in range(kinds_of_each):
-            entries[place::kinds_of_each] = subjects
+        for place in range(step):
+            entries[place::step] = subjects
         self.subject += entries
 
     @property

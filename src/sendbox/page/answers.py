@@ -25,7 +25,6 @@ from sendbox.page.bundle import bundle
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from starlette.responses import Response
 
 FOLDER: Final = Path(__file__).parent / "static"
 #: What a file is, by its ending; others are not served.

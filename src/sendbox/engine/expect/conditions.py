@@ -77,7 +77,7 @@ class Condition(msgspec.Struct, frozen=True):
         """The field and the reason why the condition does not hold; nothing if it holds."""
         value = _inside(read(self.field), self.path)
         values = value if isinstance(value, tuple) else (value,)
-        if not any(_fits(value, item) for value in (*self.expected, *self.means) for item in values):
+        if not any(_fits(expected, item) for expected in (*self.expected, *self.means) for item in values):
             yield self.field, f"{describe_value(self.name, value)}, wanted {self.wish}"
 
 

@@ -225,21 +225,21 @@ class PostgresStore(Tables):
             return Claim(number=world[0], world=world_of(world))
         return Claim(number=self._first("SELECT nextval('numbers')")[0])
 
-    def _bury(self) -> None:
-        """Takes their worlds from the other processes whose leases have ended."""
+    def _end_owners(self) -> None:
+        """Deletes the other processes whose leases have ended, and with each its leases."""
         self._execute(f"DELETE FROM owners WHERE {_ENDED} AND name <> ?", (self._owner,))
 
     @_kept
     def orphans(self, used_after: int) -> list[StoredWorld]:
         """The worlds that no living process has, and that were last used after an instant."""
-        self._bury()
+        self._end_owners()
         statement = f"SELECT {COLUMNS} FROM worlds WHERE used > ? AND {_FREE} ORDER BY number"
         return [world_of(row) for row in self._execute(statement, (used_after,))]
 
     @_kept
     def claim_many(self, prefix: str, used_before: int | None = None) -> list[StoredWorld]:
         """Makes this process the owner of all worlds that no living process has, and whose ids begin so."""
-        self._bury()
+        self._end_owners()
         used = "" if used_before is None else f"AND used < {used_before}"
         rows = self._execute(
             f"INSERT INTO leases (id, owner) SELECT id, ? FROM worlds WHERE starts_with(id, ?) AND {_FREE} {used} "

@@ -136,7 +136,7 @@ class Sharing:
         """Renews the lease, and gives back what is not used."""
         await self.renew()
         if self._persistence.failure is None and self._leaving is None:
-            await self.look_around()
+            await self.balance_leases()
 
     async def renew(self) -> None:
         """Makes the lease last from now on; where it was lost, lets go of all worlds, and takes a new one."""
@@ -169,11 +169,11 @@ class Sharing:
         self._idle.clear()
         self._persistence.let_go()
 
-    async def look_around(self) -> None:
+    async def balance_leases(self) -> None:
         """Gives back what is not used, and takes what no process has any more and must go on, or end."""
         self._looks += 1
         with suppress(StoreError, Unavailable):  # the next renewal says why
-            await self.look_at_others()
+            await self.notify_watchers()
             if self._looks % LOOKS == 0:
                 await self.release()
                 await self.claim_unused()
@@ -277,7 +277,7 @@ class Sharing:
         finally:
             self._watched.remove((address, lost))
 
-    async def look_at_others(self) -> None:
+    async def notify_watchers(self) -> None:
         """Ends the wait for those that have lost their leases."""
         others = await self.others() if self._watched else []
         for address, lost in self._watched:
