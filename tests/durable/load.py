@@ -8,14 +8,14 @@ import random
 import signal
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from sendbox.cli.replay import replay
-from tests.receivers import Receiver
+from tests.receivers import Events, Receiver, receiving
 from tests.serving import free_port
 
 #: Worlds that are loaded at a time, and clients of each.
@@ -156,3 +156,19 @@ def check_webhooks(receiver: Receiver, load: Load) -> None:
             assert carried.setdefault((event["message_id"], event["result"]), delivery) == delivery
     ended = {message for message, result in carried if result == "delivered"}
     assert ended >= {message for accepted in load.accepted.values() for message in accepted}
+
+
+@contextlib.asynccontextmanager
+async def hooked(folder: Path) -> AsyncIterator[tuple[Receiver, Path, list[Load]]]:
+    """A receiver, a scenario whose webhooks go there, and the loads that are told of each webhook."""
+    loads: list[Load] = []
+
+    async def react(_events: Events) -> int:
+        for load in loads:
+            load.happened("webhook")
+        return 200
+
+    async with receiving(react) as receiver:
+        scenario = folder / "hooked.yaml"
+        scenario.write_text(f"sendbox: 1\naccount: {{default_callback_url: {receiver.url}}}\n")
+        yield receiver, scenario, loads

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.durable.load import WORLDS, Load, Server, check_messages, check_webhooks, digests
-from tests.receivers import Events, receiving
+from tests.durable.load import WORLDS, Load, Server, check_messages, check_webhooks, digests, hooked
 from tests.tiers import DEEP, LONG
 
 KILLS = 500 if DEEP else 8
@@ -21,18 +20,10 @@ TURN = 20
 async def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     """Whenever the server is killed: between two answers, in the middle of a move, while a receiver answers."""
     chooser = random.Random(7)
-    load: Load | None = None
-
-    async def react(_events: Events) -> int:
-        if load is not None:
-            load.happened("webhook")
-        return 200
-
-    async with receiving(react) as receiver:
-        scenario = tmp_path / "hooked.yaml"
-        scenario.write_text(f"sendbox: 1\naccount: {{default_callback_url: {receiver.url}}}\n")
+    async with hooked(tmp_path) as (receiver, scenario, loads):
         server = Server(tmp_path / "a.db", scenario)
         load = Load(server.port, server.kill)
+        loads.append(load)
         for number in range(KILLS):
             await server.start()
             load.draw(chooser)

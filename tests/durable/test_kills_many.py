@@ -14,8 +14,7 @@ import httpx
 import pytest
 
 from tests.durable.databases import Database
-from tests.durable.load import CLIENTS, WORLDS, Load, Server, check_messages, check_webhooks, digests
-from tests.receivers import Events, receiving
+from tests.durable.load import CLIENTS, WORLDS, Load, Server, check_messages, check_webhooks, digests, hooked
 from tests.serving import free_port
 from tests.tiers import LONG
 
@@ -126,19 +125,11 @@ async def restart_in_turn(load: Load, servers: list[Server]) -> None:
 async def test_nothing_acknowledged_is_lost(database: Database, tmp_path: Path) -> None:
     """Three processes behind a proxy; one is killed, or two at once, or the database is started anew."""
     chooser = random.Random(7)
-    load: Load | None = None
-
-    async def react(_events: Events) -> int:
-        if load is not None:
-            load.happened("webhook")
-        return 200
-
-    async with receiving(react) as receiver:
-        scenario = tmp_path / "hooked.yaml"
-        scenario.write_text(f"sendbox: 1\naccount: {{default_callback_url: {receiver.url}}}\n")
+    async with hooked(tmp_path) as (receiver, scenario, loads):
         data = database.make()
         async with running([Server(data, scenario) for _ in range(3)]) as servers, proxied(servers, tmp_path) as port:
             load = Load(port, lambda: None)
+            loads.append(load)
             for number in range(KILLS):
                 await _round(load, servers, database, number, chooser)
             await restart_in_turn(load, servers)
