@@ -2,7 +2,7 @@
 
 Files are scripts, styles and icons. All of them are in the package; nothing comes from another host. Their address has
 a stamp of their content, so a browser keeps them for as long as they do not change. The modules of the
-page are served as one script for its first rows, and one for the rest, its styles as one file; all compressed.
+page are served as one script, its styles as one file; all compressed.
 
 Templates are what is rendered here and not in the browser. Everything that comes from a client is escaped. The report
 needs no further file: its style stands in it, and it has no scripts.
@@ -31,17 +31,14 @@ FOLDER: Final = Path(__file__).parent / "static"
 TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 #: The styles, in the order in which they apply; those of the views follow by name.
 STYLES: Final = ("css/look.css", "css/frame.css")
-#: Styles of other pages, and the script of the worker, which are files of their own.
+#: Styles of other pages, which are files of their own.
 HOSTED_STYLES: Final = ("css/look.css", "css/hosted.css")
-WORKER: Final = "js/worker.js"
 ICON: Final = "icon.svg"
-#: The module with which the page begins.
-FIRST: Final = "js/app.js"
-#: The views that a page begins with: what they need is in its first script.
-FIRST_VIEWS: Final = tuple(f"js/views/{name}.js" for name in ("worlds", "phones", "messages", "webhooks", "requests"))
-#: The script of the page, the rest of it that comes later, and its style.
+#: The modules with which the page begins, and the worker that all its tabs share.
+APPLICATION: Final = "js/app.js"
+WORKER: Final = "js/worker.js"
+#: The script of the page and of the worker, and the style of the page.
 SCRIPT: Final = "js/page.js"
-REST: Final = "js/rest.js"
 STYLE_SHEET: Final = "css/page.css"
 
 
@@ -68,13 +65,11 @@ def assets() -> Assets:
         for path in sorted(FOLDER.rglob("*"))
         if path.suffix in TYPES
     }
-    modules = {path: text for path, text in sources.items() if path.endswith(".js") and path != WORKER}
+    modules = {path: text for path, text in sources.items() if path.endswith(".js")}
     styles = [path for path in sources if path.endswith(".css") and path not in (*STYLES, *HOSTED_STYLES)]
-    scripts = bundle(modules, FIRST, FIRST_VIEWS, (Path(SCRIPT).name, Path(REST).name))
     texts = {
-        **{path: sources[path] for path in (ICON, WORKER, *HOSTED_STYLES)},
-        SCRIPT: scripts.first,
-        REST: scripts.rest,
+        **{path: sources[path] for path in (ICON, *HOSTED_STYLES)},
+        SCRIPT: bundle(modules, APPLICATION, WORKER),
         STYLE_SHEET: "".join(sources[path] for path in (*STYLES, *styles)),
     }
     files = {path: _file(path, text.encode()) for path, text in texts.items()}

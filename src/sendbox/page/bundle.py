@@ -1,4 +1,4 @@
-"""The scripts of the page as one file for its first rows, and another one for the rest. The sources are modules.
+"""The scripts of the page as one file. The sources are modules.
 
 A module becomes a function, which runs when the module is used for the first time and returns what it exports. So
 modules keep their own names, and a view costs nothing before it is shown. Of JavaScript this reads only the forms of
@@ -8,9 +8,9 @@ modules keep their own names, and a view costs nothing before it is shown. Of Ja
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from posixpath import dirname, join, normpath
-from typing import Final, NamedTuple
+from typing import Final
 
 _IMPORT: Final = re.compile(r'^import (?:(.+?) from )?"(\.[^"]+)";$', re.MULTILINE)
 _PASSED_ON: Final = re.compile(r'^export \{ (.+?) \} from "(\.[^"]+)";$', re.MULTILINE)
@@ -20,57 +20,22 @@ _EXPORT: Final = re.compile(
 _LATER: Final = re.compile(r"\bimport\(`(\./[^$`]*)")
 #: What no browser needs: comments that have lines of their own, and the space before lines.
 _UNREAD: Final = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n)|^[ \t]+", re.MULTILINE)
-#: The script of the first rows: it runs a module once, and fetches the rest when one of it is used.
-_FIRST: Final = """\
+#: The script: it runs a module once, when it is used. A shared worker begins with another module than a page.
+_SCRIPT: Final = """\
 const made = {{}};
-export const use = (name) => (made[name] ??= modules[name]());
-const useLater = async (name) => {{
-if (!(name in modules)) await import("{rest}");
-return use(name);
-}};
-export const modules = {{
+const use = (name) => (made[name] ??= modules[name]());
+const useLater = async (name) => use(name);
+const modules = {{
 {functions}
 }};
-use("{first}");
-"""
-#: The rest, which works with what the first script has made.
-_REST: Final = """\
-import {{ modules, use }} from "{script}";
-Object.assign(modules, {{
-{functions}
-}});
+use("onconnect" in globalThis ? "{worker}" : "{page}");
 """
 
 
-class Scripts(NamedTuple):
-    """The script of the first rows, and the rest."""
-
-    first: str
-    rest: str
-
-
-def bundle(modules: Mapping[str, str], first: str, views: Collection[str], names: tuple[str, str]) -> Scripts:
-    """Modules by their paths as two scripts. The first one begins with one of them, and has what these views need.
-
-    `names` are those of the two files, beside each other.
-    """
-    soon: set[str] = set()
-    waiting = [first, *views]
-    while waiting:
-        path = waiting.pop()
-        if path not in soon:
-            soon.add(path)
-            waiting += imports(path, modules[path])
-    functions = {path: f'"{path}"() {{\n{_function(path, text)}}}' for path, text in modules.items()}
-    script, rest = (f"./{name}" for name in names)
-    return Scripts(
-        _FIRST.format(functions=_joined(functions, soon), first=first, rest=rest),
-        _REST.format(functions=_joined(functions, functions.keys() - soon), script=script),
-    )
-
-
-def _joined(functions: Mapping[str, str], paths: Collection[str]) -> str:
-    return ",\n".join(function for path, function in functions.items() if path in paths)
+def bundle(modules: Mapping[str, str], page: str, worker: str) -> str:
+    """Modules by their paths as one script, which begins with one of them in a page, and in a shared worker."""
+    functions = ",\n".join(f'"{path}"() {{\n{_function(path, text)}}}' for path, text in modules.items())
+    return _SCRIPT.format(functions=functions, page=page, worker=worker)
 
 
 def _function(path: str, text: str) -> str:

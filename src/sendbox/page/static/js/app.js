@@ -106,11 +106,7 @@ addEventListener("click", followToControl);
 store.addEventListener("world", drawMissing);
 // once the first rows are there
 store.addEventListener("world", () => {
-  if (store.live && store.info) requestIdleCallback(() => {
-    keep(store.world);
-    // the other views, which are then there while the sandbox is not
-    import(`./views/try.js`);
-  });
+  if (store.live && store.info) requestIdleCallback(() => keep(store.world));
 });
 counts.addEventListener("change", () => drawViews(named()));
 start();

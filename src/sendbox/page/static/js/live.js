@@ -17,11 +17,10 @@ export function listen(listener) {
 }
 
 function connect() {
-  const url = new URL("./worker.js", import.meta.url);
+  // the worker is a part of the same script; tabs with different tokens have different workers
+  const options = { name: `sendbox ${kept() ?? ""}`, type: "module" };
   // a browser without shared workers has a stream for each tab, of a worker of its own
-  // tabs with different tokens have different workers
-  const worker = globalThis.SharedWorker ? new SharedWorker(url, { name: `sendbox ${kept() ?? ""}` }) : null;
-  const channel = worker ? worker.port : own(url);
+  const channel = globalThis.SharedWorker ? new SharedWorker(import.meta.url, options).port : own();
   channel.onmessage = ({ data }) => {
     for (const listener of listeners) listener(data);
   };
@@ -33,9 +32,9 @@ function connect() {
   return channel;
 }
 
-/** The same script in the tab itself: it has one port, by which it believes to be shared. */
-function own(url) {
+/** The worker in the tab itself: it has one port, by which it believes to be shared. */
+function own() {
   const { port1, port2 } = new MessageChannel();
-  import(url).then(() => globalThis.onconnect({ ports: [port2] }));
+  import(`./worker.js`).then(() => globalThis.onconnect({ ports: [port2] }));
   return port1;
 }
