@@ -287,7 +287,7 @@ def test_a_request_with_its_remarks() -> None:
     world = make_world()
     record = asked(body=b"{\xff}", key=world.id, status=400, answer=b'{"Message":"bad"}')
     record.findings = [Finding("$", "json", "the body is no JSON", "§4")]
-    record.advice = [advise(UNKNOWN_FIELD, '"x" is not a field', "$.x")]
+    record.kept_advice = [advise(UNKNOWN_FIELD, '"x" is not a field', "$.x")]
     world.request(record)
     assert last(world, "request") == {
         "operation": "sendMessage",

@@ -6,6 +6,8 @@ the page and the fixture. On the wire only the first finding of a refused reques
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import msgspec
 from msgspec.structs import asdict
 
@@ -54,3 +56,10 @@ class Advice(msgspec.Struct, frozen=True, gc=False):
     def as_json(self) -> dict[str, str | bool | None]:
         """The advice as control shows it (`entry` is added by the journal)."""
         return {**asdict(self), "docs": self.docs}
+
+
+class RemadeAdvice(Protocol):
+    """Advice that is not kept with its call, as the body of the call is enough to make it again."""
+
+    def remake(self, body: bytes) -> list[Advice]:
+        """The advice."""

@@ -142,7 +142,7 @@ def called(operation: str, status: int = 200, body: Any = None, answer: bytes = 
     def do(world: World) -> None:
         record = asked(operation, body, path="/", key=world.id, status=status, answer=answer)
         record.findings = remarks.get("findings", ())
-        record.advice = remarks.get("advice", ())
+        record.kept_advice = remarks.get("advice", ())
         world.request(record)
 
     return do

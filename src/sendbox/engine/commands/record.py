@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sendbox.engine.commands.command import COMMANDS, Body, Call, Command, Kept, Move, Open, Outcome, Restore, Stamp
 from sendbox.engine.commands.tracing import context_of
+from sendbox.engine.remarks import Advice
 
 if TYPE_CHECKING:
     from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.remarks import Advice, Finding
+    from sendbox.engine.remarks import Finding, RemadeAdvice
 
 _CODE: Final = {command: code for code, command in enumerate(COMMANDS.values())}
 _OUTCOME: Final = _CODE[Outcome]
@@ -157,8 +158,8 @@ class RequestRecord:
     """
 
     __slots__ = (
-        "_answer", "_body", "advice", "content", "effects", "fault", "findings", "headers", "key", "method",
-        "operation", "origin", "path", "query", "status",
+        "_answer", "_body", "content", "effects", "fault", "findings", "headers", "kept_advice", "key",
+        "method", "operation", "origin", "path", "query", "status",
     )  # fmt: skip
 
     method: str
@@ -176,7 +177,8 @@ class RequestRecord:
         self.status = status
         self._answer: bytes | None = answer
         self.findings: Sequence[Finding] = ()
-        self.advice: Sequence[Advice] = ()
+        #: the remarks on a legal call; what can be made again is not kept
+        self.kept_advice: Sequence[Advice | RemadeAdvice] = ()
         #: the canonical request, or what makes it again; None when the call was refused
         self.content: bytes | Rebuilder | None = None
         #: how many entries the journal got while it was handled: they stand right before its own
@@ -194,6 +196,14 @@ class RequestRecord:
         """The request as its names were derived from it, None when it was refused."""
         content = self.content
         return content if content is None or isinstance(content, bytes) else content.content(self.body)
+
+    @property
+    def advice(self) -> Sequence[Advice]:
+        """The remarks on a legal call, in the order in which they were made."""
+        advice: list[Advice] = []
+        for item in self.kept_advice:
+            advice += (item,) if isinstance(item, Advice) else item.remake(self.body)
+        return advice
 
     @property
     def answer(self) -> bytes:

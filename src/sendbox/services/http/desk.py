@@ -33,6 +33,7 @@ from sendbox.services.ports import account_of
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.commands.command import Body, Call
+    from sendbox.engine.remarks import RemadeAdvice
     from sendbox.engine.world import World
     from sendbox.services.http.exchange import Incoming, Interface, Link, Upload
 
@@ -58,7 +59,7 @@ class Handled(Struct, frozen=True):
     """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
     `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the id of the
-    request that sent messages, and the first phone among them.
+    request that sent messages, and the first phone among them; `advice` are the remarks on a legal call.
     """
 
     answer: Answer
@@ -66,6 +67,7 @@ class Handled(Struct, frozen=True):
     number: int = -1
     overtaking_requests: RequestIds = ()
     sent: tuple[str, str] | None = None
+    advice: Sequence[Advice] = ()
 
 
 class Unserved(Struct, frozen=True):
@@ -152,7 +154,7 @@ class Desk:
             decision = decide(world, UNKNOWN, call, body_bytes(call.body), "")
         if decision[0] is None:
             record = RequestRecord(UNKNOWN, call, refusal.answer.status, refusal.answer.body)
-            record.findings, record.advice = [refusal.finding], refusal.advice
+            record.findings, record.kept_advice = [refusal.finding], refusal.advice
             return _journaled(world, record, refusal.answer, decision)
         answer = spoil_answer(decision[0], refusal.error, refusal.answer if decision[0].rule.has_effect else None)
         return _journaled(world, RequestRecord(UNKNOWN, call, answer.status, answer.body), answer, decision)
@@ -266,7 +268,7 @@ class Desk:
         assert record is not None
         record.answered(answer.status, None if answer is exchange.remade else answer.body)
         record.findings = add_values(findings, exchange) if findings else ()
-        record.advice = tuple(exchange.advice)
+        record.kept_advice = _kept_advice(exchange)
         if record.content is None:
             record.content = exchange.content
         if exchange.sent is not None and header(call.headers, TRACEPARENT) is not None:
@@ -277,9 +279,10 @@ class Desk:
         if decision is NO_FAULT:  # most calls are such
             number = world.request(record)
             record.effects = number - exchange.entries
-            return Handled(answer, record, number, overtaking_requests, exchange.sent)
+            return Handled(answer, record, number, overtaking_requests, exchange.sent, exchange.advice)
         record.effects = len(world.journal) - exchange.entries
-        return replace(_journaled(world, record, answer, decision, overtaking_requests), sent=exchange.sent)
+        handled = _journaled(world, record, answer, decision, overtaking_requests)
+        return replace(handled, sent=exchange.sent, advice=exchange.advice)
 
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
         """A call as its handler sees it."""
@@ -380,7 +383,7 @@ def _journaled(
             world.await_call(again)
         if order_sensitive:
             journal.mark(entry)
-    return Handled(answer, record, number, overtaking_requests)
+    return Handled(answer, record, number, overtaking_requests, advice=record.advice)
 
 
 def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
@@ -406,6 +409,14 @@ def _remark_again(exchange: Exchange) -> None:
 def _content(exchange: Exchange) -> bytes:
     """A value that is equal for a call and its repetition."""
     return b"\0".join((exchange.route.operation.encode(), exchange.key.id.encode(), exchange.content or b""))
+
+
+def _kept_advice(exchange: Exchange) -> Sequence[Advice | RemadeAdvice]:
+    """The advice on a call as its record keeps it."""
+    if exchange.remade_advice is None or exchange.content is None:
+        return tuple(exchange.advice)
+    advice, (place, remade) = exchange.advice, exchange.remade_advice
+    return (*advice[: place.start], remade, *advice[place.stop :])
 
 
 def _call_finding(why: str) -> Finding:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.command import Call
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.remarks import Advice, Finding
+    from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
     from sendbox.engine.world import World
     from sendbox.services.ports import Key
 
@@ -70,6 +70,8 @@ class Exchange(msgspec.Struct):
     params: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: the answer that `record` can make again
     remade: Answer | None = None
+    #: the place of the advice that an accepted call need not keep, and what makes it again
+    remade_advice: tuple[slice, RemadeAdvice] | None = None
     #: the call as the journal will keep it, None for what has no entry of its own
     record: RequestRecord | None = None
     #: how many entries the journal had when it came

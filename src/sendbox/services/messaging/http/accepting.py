@@ -189,8 +189,7 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
         if send.at is not None and abs(send.at - world.now) > DAY:
             remarks.append(_far(send.at, world.now, f"{send.path}.datetime"))
         if send.callback is None and _unheard(account, key):
-            text = "no callback is given, and the default is set to none: nothing is reported about the message"
-            remarks.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
+            remarks.append(_callback_missing(send.path))
         if assume.promotional_window is not None:
             _remark_hours(world, assume, send, remarks)
         for index, step in enumerate(send.steps):
@@ -219,6 +218,12 @@ def _far(at: int, now: int, path: str) -> Advice:
         "if the client took it from its own clock, the two do not agree"
     )
     return advise(DATETIME_FAR, text, path, note=at > now)
+
+
+@lru_cache(1024)
+def _callback_missing(path: str) -> Advice:
+    text = "no callback is given, and the default is set to none: nothing is reported about the message"
+    return advise(CALLBACK_MISSING, text, f"{path}.callback")
 
 
 def _unheard(account: Account, key: Key) -> bool:

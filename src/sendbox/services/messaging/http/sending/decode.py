@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+import msgspec
 import orjson
 
 from sendbox.engine.answer import JsonObject
@@ -180,7 +181,7 @@ def decode_message(message: JsonObject, path: str, exchange: Exchange, advice: l
     send_tags = tags.DEFAULT if tag is None else _read_tags(tag, path, advice)
 
     send = Send(
-        _read_recipients(message["to"], path, account_of(exchange.world).country, advice),
+        _read_recipients_of_call(message["to"], path, exchange, advice),
         steps,
         send_tags,
         priority=PRIORITY_TAG in send_tags,
@@ -211,6 +212,35 @@ def decode_message(message: JsonObject, path: str, exchange: Exchange, advice: l
         raise refusal(problems)
     remark_texts(send, advice)
     return send
+
+
+class RecipientsAdvice(msgspec.Struct, frozen=True, gc=False):
+    """The advice on the recipients of a call with one message, whose numbers were read by a calling code."""
+
+    country: str
+
+    def remake(self, body: bytes) -> list[Advice]:
+        """The advice."""
+        advice: list[Advice] = []
+        _read_recipients(orjson.loads(body)["to"], "$", self.country, advice)
+        return advice
+
+
+@lru_cache(256)
+def _recipients_advice(country: str) -> RecipientsAdvice:
+    return RecipientsAdvice(country)
+
+
+def _read_recipients_of_call(
+    to: list[JsonObject], path: str, exchange: Exchange, advice: list[Advice]
+) -> list[Recipient]:
+    """The recipients; what is remarked about those of the one message of a call can be made again from its body."""
+    country, first = account_of(exchange.world).country, len(advice)
+    recipients = _read_recipients(to, path, country, advice)
+    # of a null, a setting decides what was read (A56); other lists than that of the call are of forms
+    if len(advice) > first and path == "$" and advice is exchange.advice and b"null" not in exchange.body:
+        exchange.remade_advice = slice(first, len(advice)), _recipients_advice(country)
+    return recipients
 
 
 def _read_recipients(to: list[JsonObject], path: str, country: str, advice: list[Advice]) -> list[Recipient]:

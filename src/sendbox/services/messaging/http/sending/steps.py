@@ -192,8 +192,7 @@ def _read_step(channel: Channel, fields: JsonObject, index: int, last: bool, roo
     if ttl is not None:
         ttl = round(min(ttl, ENDLESS_TTL) * 60_000)
         if last:
-            text = f"{show(fields['ttl'])} is the ttl of the last step, where there is nothing to go on to"
-            root.advice.append(advise(TTL_WITHOUT_NEXT_STEP, text, f"{_place(channel, index, root)}.ttl"))
+            root.advice.append(_ttl_without_next_step(show(fields["ttl"]), _place(channel, index, root)))
     elif not last:
         _remark_no_ttl(channel, condition, index, root)
     gateway, form = "high", "utf"
@@ -215,6 +214,12 @@ def _read_step(channel: Channel, fields: JsonObject, index: int, last: bool, roo
     elif not channel.takes_body:
         step.template = _read_template(channel, fields, index, root)
     return step
+
+
+@lru_cache(1024)
+def _ttl_without_next_step(ttl: str, place: str) -> Advice:
+    text = f"{ttl} is the ttl of the last step, where there is nothing to go on to"
+    return advise(TTL_WITHOUT_NEXT_STEP, text, f"{place}.ttl")
 
 
 def _read_sender(channel: Channel, sender: str | None, index: int, root: Root) -> str | None:
