@@ -53,7 +53,7 @@ class FakeWorld:
         (send,) = sends
         self.taken.append((operation, replace(send), key, content, origin))
         ids = [f"m{each}" for each in range(len(send.recipients))]
-        return SimpleNamespace(request_id=self.request_id, base_ids=[""], messages=[ids], findings=[])
+        return SimpleNamespace(request=None, request_id=self.request_id, base_ids=[""], messages=[ids], findings=[])
 
     def named(self, scope: str, operation: str, content: bytes) -> bytes:
         """A name, and what it is for."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from struct import Struct
 from typing import ClassVar, Final
 
 _SCOPE_SIZE: Final = 16
@@ -31,6 +32,19 @@ def uuid_text(raw: bytes, first: int = 0) -> str:
     """Sixteen bytes, from the `first` on, in the form of a version 4 UUID."""
     h = raw[first : first + 16].hex()
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[raw[first + 8] >> 4 & 3]}{h[17:20]}-{h[20:]}"
+
+
+#: The bits of version and variant in four UUIDs, and all others.
+_VERSION: Final = int.from_bytes(bytes.fromhex("00000000000040008000000000000000") * 4)
+_OTHERS: Final = ~int.from_bytes(bytes.fromhex("000000000000f000c000000000000000") * 4)
+_PARTS: Final = Struct("8s4s4s4s12s" * 4)
+#: The number of parts of one.
+UUID_PARTS: Final = 5
+
+
+def uuid_parts(raw: bytes) -> tuple[bytes, ...]:
+    """64 bytes as the five parts of each of four version 4 UUIDs, whose texts have hyphens between them."""
+    return _PARTS.unpack(b"%0128x" % (int.from_bytes(raw) & _OTHERS | _VERSION))
 
 
 class Naming:

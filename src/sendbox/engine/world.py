@@ -335,7 +335,7 @@ class World:
     def numbered(self, operation: str, content: bytes) -> tuple[bytes, int]:
         """The hash of a request's canonical content, and how many equal ones came before."""
         digest = blake2b(content, digest_size=16, person=operation.encode()[:16]).digest()
-        return digest, self.count_equal(digest)
+        return digest, self._equal.add(digest)
 
     def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
         """64 derived bytes for a name, salted with the world."""

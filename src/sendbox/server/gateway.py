@@ -285,9 +285,8 @@ class Emulated(BaseRoute):
             outcome = await hosted.run_exclusively(outcome)
         self.note(hosted, outcome)
         if chain:
-            hosted.calls.note_call(
-                chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings
-            )
+            sent = None if outcome.sent is None else (outcome.sent[0].id, outcome.sent[1])
+            hosted.calls.note_call(chain, route.operation, sent, world.clock, hosted.settings or runtime.settings)
             if hosted.calls.loop is not None:
                 hosted.stir()
         if outcome.overtaking_requests and hosted.world is world:

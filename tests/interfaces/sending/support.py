@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -54,12 +55,35 @@ class FakeWorld:
     ) -> Accepted:
         """Remembers the call; ids are `m<message>` and `m<message>-<recipient>`."""
         self.calls.append((operation, [replace(send) for send in sends], key, content, origin))
-        ids = [
-            [None if (send.index, j) in self.rejected else f"m{send.index}-{j}" for j in range(len(send.recipients))]
-            for send in sends
+        rejected = {send.index: [j for i, j in self.rejected if i == send.index] for send in sends}
+        objects: list[tuple[int, int, Collection[int]]] = [
+            (send.index, len(send.recipients), rejected[send.index]) for send in sends
         ]
-        base_ids = [f"m{send.index}" for send in sends]
-        return Accepted(Request(Naming("w"), b"", 0), REQUEST_ID, base_ids, ids, self.findings)
+        return FakeAccepted(Request(Naming("w"), b"", 0), operation, objects, self.findings)
+
+
+class FakeAccepted(Accepted, eq=False):
+    """What was accepted, with ids that a reader can tell apart."""
+
+    @property
+    def complete(self) -> bool:
+        return False
+
+    @property
+    def request_id(self) -> str:
+        return REQUEST_ID
+
+    @property
+    def base_ids(self) -> list[str]:
+        return [f"m{index}" for index, _, _ in self.objects]
+
+    @property
+    def messages(self) -> list[list[str | None]]:
+        rows = zip(self.base_ids, self.objects, strict=True)
+        return [
+            [None if place in rejected else f"{base}-{place}" for place in range(count)]
+            for base, (_, count, rejected) in rows
+        ]
 
 
 def route(operation: str) -> Route:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.command import Body, Call
     from sendbox.engine.remarks import RemadeAdvice
     from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Incoming, Interface, Link, Upload
+    from sendbox.services.http.exchange import Incoming, Interface, Link, Named, Upload
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
@@ -58,7 +58,7 @@ RequestIds = Sequence[str]
 class Handled(Struct, frozen=True):
     """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
-    `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the id of the
+    `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the
     request that sent messages, and the first phone among them; `advice` are the remarks on a legal call.
     """
 
@@ -66,7 +66,7 @@ class Handled(Struct, frozen=True):
     record: RequestRecord | None = None
     number: int = -1
     overtaking_requests: RequestIds = ()
-    sent: tuple[str, str] | None = None
+    sent: tuple[Named, str] | None = None
     advice: Sequence[Advice] = ()
 
 
@@ -272,7 +272,7 @@ class Desk:
         if record.content is None:
             record.content = exchange.content
         if exchange.sent is not None and header(call.headers, TRACEPARENT) is not None:
-            world.outlets.traces.note(exchange.sent[0], call.headers)
+            world.outlets.traces.note(exchange.sent[0].id, call.headers)
         exchange.uses("key", exchange.key.id)
         if exchange.order_sensitive:
             decision = decision[0], True

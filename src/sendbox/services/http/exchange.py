@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -51,6 +51,13 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     return None
 
 
+class Named(Protocol):
+    """Something with an id, which may take a while to make."""
+
+    @property
+    def id(self) -> str: ...
+
+
 class Exchange(msgspec.Struct):
     """One call: the request, its route and world, and the remarks made while it is handled.
 
@@ -83,8 +90,8 @@ class Exchange(msgspec.Struct):
     content: bytes | None = None
     #: what the token names that let the call in, in place of the key (§5.3)
     bearer: Any = None
-    #: id of the request that sent messages, and the first phone among them
-    sent: tuple[str, str] | None = None
+    #: the request that sent messages, and the first phone among them
+    sent: tuple[Named, str] | None = None
     #: whether the order in which calls of this instant came decided something
     order_sensitive: bool = False
     #: what it changes, for calls of the same instant

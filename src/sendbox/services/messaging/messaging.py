@@ -5,7 +5,7 @@ It accepts requests, too: it names them, makes their messages, and schedules the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Generator, Iterator, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -31,7 +31,6 @@ from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
 from sendbox.services.messaging.records import (
-    LIST_OPERATION,
     Accepted,
     Attempt,
     Inbound,
@@ -40,8 +39,6 @@ from sendbox.services.messaging.records import (
     Request,
     Rows,
     Submission,
-    make_base_id,
-    make_id,
 )
 from sendbox.services.messaging.rules.rules import Attempts, Line
 from sendbox.services.ports import Key, ServiceSending, account_of
@@ -159,31 +156,25 @@ class Messaging(Part):
         """Takes the Message objects of one request; what follows from them is due at the instants they name.
 
         `content` is the canonical request; it is kept unless `record`, the call that brought it, has it.
-        `kind` is what is kept of the request in its place. Recipients that the response rejects get None for an id
-        (A08). One loop, and long: every recipient of every call goes through it.
+        `kind` is what is kept of the request in its place. The response may reject recipients (A08). One loop, and
+        long: every recipient of every call goes through it.
         """
         world = self.world
         now = world.clock.now
-        is_list = operation == LIST_OPERATION
         source = content if record is None else record
-        naming = world.naming
-        request = kind(naming, *world.numbered(operation, content))
-        names = request.names
-        request_id = make_id(names, naming, 0)
-        base_ids: list[str] = []
-        answers: list[list[str | None]] = []
+        request = kind(world.naming, *world.numbered(operation, content))
+        objects: list[tuple[int, int, Collection[int]]] = []
         findings: list[Finding] = []
         # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
         refuse_numbers = self.assume.invalid_number == "response" and operation != "createValidation"
         for send in sends:
             template_findings = _check_templates(self, send)
             findings += template_findings
-            base = make_base_id(names, naming, send.index) if is_list else ""
             submission = Submission(
                 send, operation, key, request, send.index, self.accepted, source, (), None, origin, world.chooser
             )
             self.accepted += len(send.recipients)
-            ids: list[str | None] = []
+            rejected: list[int] = []
             messages: list[Message] = []
             for position, recipient in enumerate(send.recipients):
                 # no webhook could name a recipient without a number (§6)
@@ -191,12 +182,10 @@ class Messaging(Part):
                     if not template_findings:
                         place = f"{send.path}.to[{position}].phone_number"
                         findings.append(number_finding(recipient.number, place, "A08"))
-                    ids.append(None)
+                    rejected.append(position)
                     continue
-                ids.append(f"{base}-{position}" if is_list else make_id(names, naming, position + 1))
                 messages.append(Message(submission, position, recipient.number, recipient.valid, now))
-            base_ids.append(base)
-            answers.append(ids)
+            objects.append((send.index, len(send.recipients), rejected))
             if messages:
                 submission.messages = tuple(messages)
                 if self.assume.test_number == "on":
@@ -209,7 +198,7 @@ class Messaging(Part):
                     world.timeline.at(
                         _first_attempt_at(send, now), submission.ordinal, self.simulator.submission_due, submission
                     )
-        return Accepted(request, request_id, base_ids, answers, findings)
+        return Accepted(request, operation, objects, findings)
 
     def is_test(self, phone: str) -> bool:
         """True if it is the test number, to which nothing is handed over (A89)."""
@@ -349,19 +338,17 @@ def _first_attempt_at(send: Send, now: int) -> int:
 
 
 def _check_templates(home: Home, send: Send) -> list[Finding]:
-    return [
-        Finding(
-            f"{send.path}.flow[{index}].chatapp_template.{problem.path}",
-            problem.rule,
-            problem.message,
-            problem.section,
-            "A08",
-        )
-        for index, step in enumerate(send.steps)
-        if (use := step.template) is not None
-        and (template := home.account.template(use.name, use.language, step.sender)) is not None
-        for problem in templates.check(template, use)
-    ]
+    findings: list[Finding] = []
+    for index, step in enumerate(send.steps):
+        use = step.template
+        template = None if use is None else home.account.template(use.name, use.language, step.sender)
+        if use is not None and template is not None:
+            path = f"{send.path}.flow[{index}].chatapp_template"
+            findings += [
+                Finding(f"{path}.{problem.path}", problem.rule, problem.message, problem.section, "A08")
+                for problem in templates.check(template, use)
+            ]
+    return findings
 
 
 def number_finding(number: str, path: str, assumed: str) -> Finding:

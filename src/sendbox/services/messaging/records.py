@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
@@ -393,16 +393,44 @@ class Link(msgspec.Struct, eq=False):
 
 
 class Accepted(msgspec.Struct, eq=False):
-    """The answer of `Messaging.accept`: ids of the request, its submissions and its recipients (None = rejected).
+    """The answer of `Messaging.accept`; `findings` say why recipients were rejected.
 
-    `findings` say why recipients were rejected.
+    `objects` has a row for each Message object: its index, its number of recipients, and the places of those that were
+    rejected.
     """
 
     request: Request
-    request_id: str
-    base_ids: list[str]
-    messages: list[list[str | None]]
-    findings: list[Finding]
+    operation: str
+    objects: list[tuple[int, int, Collection[int]]]
+    findings: Sequence[Finding]
+
+    @property
+    def complete(self) -> bool:
+        """True if no recipient was rejected."""
+        return not self.findings
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request."""
+        return self.request.id
+
+    @property
+    def base_ids(self) -> list[str]:
+        """The start of the ids of each object's messages, "" where the request has one object."""
+        several = self.operation == LIST_OPERATION
+        return [self.request.base_id(index) if several else "" for index, _, _ in self.objects]
+
+    @property
+    def messages(self) -> list[list[str | None]]:
+        """The ids of each object's messages, None for a recipient that was rejected."""
+        rows = zip(self.base_ids, self.objects, strict=True)
+        return [
+            [
+                None if place in rejected else f"{base}-{place}" if base else self.request.message_id(place)
+                for place in range(count)
+            ]
+            for base, (_, count, rejected) in rows
+        ]
 
 
 class Rows(msgspec.Struct, eq=False):

@@ -97,7 +97,7 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Reb
     for send in sends:
         send.recipients = ()  # the messages have what stands there
     exchange.content = content
-    exchange.sent = accepted.request_id, phone
+    exchange.sent = accepted.request, phone
     if accepted.findings:
         exchange.findings = accepted.findings
     return accepted

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.draws import UUID_PARTS, uuid_parts
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.assume import Assume
@@ -28,12 +29,13 @@ from sendbox.services.messaging.http.accepting import RebuiltRequest, accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import deny, error, refusal
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
+from sendbox.services.messaging.records import NAMED, make_id
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice, Finding
     from sendbox.services.http.exchange import Handler, Route
     from sendbox.services.messaging.model import Send
-    from sendbox.services.messaging.records import Accepted
+    from sendbox.services.messaging.records import Accepted, Request
 
 #: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
 ASSUMED: Final = (
@@ -51,7 +53,7 @@ class OneObject(RebuiltRequest, eq=False, gc=False):
 
     def answer(self) -> bytes:
         """The answer, in which every recipient was accepted."""
-        return message_response(self.id, [self.message_id(place) for place in range(self.count)])
+        return accepted_response(self, self.count)
 
 
 class SeveralObjects(RebuiltRequest, eq=False, gc=False):
@@ -164,10 +166,11 @@ def _none_of(message: JsonObject) -> list[str | None]:
 def _accept_one(exchange: Exchange, message: JsonObject, send: Send) -> Answer:
     content = canonical(without_callback(message))
     accepted = accept(exchange, [send], content, OneObject)
-    ids = accepted.messages[0]
-    answer = Answer(200, message_response(accepted.request_id, ids))
-    if None not in ids:
-        _is_remade(exchange, accepted, answer, len(ids))
+    if not accepted.complete:
+        return Answer(200, message_response(accepted.request_id, accepted.messages[0]))
+    _, count, _ = accepted.objects[0]
+    answer = Answer(200, accepted_response(accepted.request, count))
+    _is_remade(exchange, accepted, answer, count)
     return answer
 
 
@@ -216,16 +219,23 @@ def _list(value: object) -> list[object]:
 
 def message_response(request_id: str, messages: Sequence[str | None]) -> bytes:
     """The answer to one Message: `key` is the index of the recipient; None is a rejected one (§2.3, A07, A09)."""
-    if None in messages:
-        return _response(request_id, list(enumerate(messages)))
-    return (_all_accepted(len(messages)) % (request_id, *messages)).encode()
+    return _response(request_id, list(enumerate(messages)))
+
+
+def accepted_response(request: Request, count: int) -> bytes:
+    """The answer to one Message all of whose recipients were accepted."""
+    names = request.names
+    first = uuid_parts(names)[: UUID_PARTS * (1 + count)]
+    others = [make_id(names, request.naming, place).encode() for place in range(NAMED + 1, count + 1)]
+    return _accepted_form(count) % (*first, *others)
 
 
 @lru_cache(16)
-def _all_accepted(count: int) -> str:
-    """The answer in which all of so many recipients were accepted, with gaps for the ids."""
-    rows = ",".join(f'{{"key":"{key}","message_id":"%s"}}' for key in range(count))
-    return f'{{"request_id":"%s","accepted":[{rows}],"rejected":[]}}'
+def _accepted_form(count: int) -> bytes:
+    """That answer, with gaps for the parts of the ids that the names of the request have, and for the other ids."""
+    gaps = [b"-".join([b"%b"] * UUID_PARTS) if place <= NAMED else b"%b" for place in range(1 + count)]
+    rows = b",".join(b'{"key":"%d","message_id":"%b"}' % (key, gap) for key, gap in enumerate(gaps[1:]))
+    return b'{"request_id":"%b","accepted":[%b],"rejected":[]}' % (gaps[0], rows)
 
 
 def messages_response(request_id: str, base_ids: Sequence[str], messages: Sequence[Sequence[str | None]]) -> bytes:
