@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterator
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sendbox.engine.coverage import Sum
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.forgetting import Forgetting, Memory
-    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.settings import Settings
 
@@ -215,28 +214,35 @@ class AdviceCounts:
     Beyond a bound new advice is only counted, so that a client that always causes more fills neither memory nor log.
     """
 
-    __slots__ = ("_beyond", "_counts")
+    __slots__ = ("_beyond", "_counts", "_distinct")
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, str], int] = {}
-        self._beyond = 0
+        self._counts: defaultdict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+        self._distinct = self._beyond = 0
 
-    def is_new(self, advice: Advice, operation: str) -> bool:
-        """Count one; return whether the log has no line of it yet."""
-        remark, counts = (advice.code, operation, advice.path), self._counts
-        count = counts.get(remark)
-        if count is not None:
-            counts[remark] = count + 1
-            return False
-        if len(counts) >= MOST_ADVISED:
-            self._beyond += 1
-            return False
-        counts[remark] = 1
-        return True
+    def note(self, operation: str, places: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Count advice by its code and place; return those of which the log has no line yet."""
+        counts, new = self._counts[operation], []
+        for place in places:
+            count = counts.get(place)
+            if count is not None:
+                counts[place] = count + 1
+            elif self._distinct >= MOST_ADVISED:
+                self._beyond += 1
+            else:
+                counts[place] = 1
+                self._distinct += 1
+                new.append(place)
+        return new
 
     def summary(self) -> str:
         """Return the advice that was given more often than the log says, the most frequent first."""
-        repeated = [(count, *remark) for remark, count in self._counts.items() if count > 1]
+        repeated = [
+            (count, code, operation, path)
+            for operation, counts in self._counts.items()
+            for (code, path), count in counts.items()
+            if count > 1
+        ]
         repeated.sort(key=lambda row: -row[0])
         lines = [f"{count} × {code} on {operation} at {path}" for count, code, operation, path in repeated[:MOST_NAMED]]
         rest = self._beyond + sum(count for count, *_ in repeated[MOST_NAMED:])

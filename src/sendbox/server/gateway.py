@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.remarks import Advice
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.origin import CallHeaders
     from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
@@ -310,8 +309,8 @@ class Emulated(BaseRoute):
             record.put_away(hosted.spool.keep, MAX_BYTES_IN_MEMORY)
             if record.fault is not None:
                 self._runtime.log(hosted.world.id, record.fault.line, operation=record.operation, status=record.status)
-            if record.findings or outcome.advice:
-                _log_remarks(self._runtime, hosted, record, outcome.advice)
+            if record.findings or outcome.advice or outcome.remade_places:
+                _log_remarks(self._runtime, hosted, record, outcome)
 
     def hinted(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
         """The answer with the address of its call's entry in the journal, and the name of the rule that changed it."""
@@ -401,7 +400,7 @@ class Emulated(BaseRoute):
             self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {findings[0].message}")
 
 
-def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord, remarks: Sequence[Advice]) -> None:
+def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord, outcome: Handled) -> None:
     """A line for each finding, and for each advice that is new in this world."""
     world_id = hosted.world.id
     for finding in record.findings:
@@ -409,9 +408,12 @@ def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord, r
         message = f"{word} {record.operation}: {finding.message} at {finding.path}"
         fields: JsonObject = {"status": record.status, "rule": finding.rule, "at": finding.path}
         runtime.log(world_id, message, operation=record.operation, **fields)
-    for advice in remarks:
-        if not hosted.advised.is_new(advice, record.operation):
+    places = [*[(advice.code, advice.path) for advice in outcome.advice], *outcome.remade_places]
+    new = hosted.advised.note(record.operation, places)
+    for advice in record.advice if new else ():
+        if (advice.code, advice.path) not in new:
             continue
+        new.remove((advice.code, advice.path))
         message = f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}"
         fields = {"status": record.status, "code": advice.code, "at": advice.path}
         runtime.log(world_id, message, operation=record.operation, **fields)

@@ -59,7 +59,8 @@ class Handled(Struct, frozen=True):
     """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
     `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the
-    request that sent messages, and the first phone among them; `advice` are the remarks on a legal call.
+    request that sent messages, and the first phone among them; `advice` are the remarks on a
+    legal call; of those that are made again it has only code and path, in `remade_places`.
     """
 
     answer: Answer
@@ -68,6 +69,7 @@ class Handled(Struct, frozen=True):
     overtaking_requests: RequestIds = ()
     sent: tuple[Named, str] | None = None
     advice: Sequence[Advice] = ()
+    remade_places: Sequence[tuple[str, str]] = ()
 
 
 class Unserved(Struct, frozen=True):
@@ -279,10 +281,18 @@ class Desk:
         if decision is NO_FAULT:  # most calls are such
             number = world.request(record)
             record.effects = number - exchange.entries
-            return Handled(answer, record, number, overtaking_requests, exchange.sent, exchange.advice)
+            return Handled(
+                answer,
+                record,
+                number,
+                overtaking_requests,
+                exchange.sent,
+                exchange.advice,
+                exchange.remade_places,
+            )
         record.effects = len(world.journal) - exchange.entries
         handled = _journaled(world, record, answer, decision, overtaking_requests)
-        return replace(handled, sent=exchange.sent, advice=exchange.advice)
+        return replace(handled, sent=exchange.sent, advice=exchange.advice, remade_places=exchange.remade_places)
 
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
         """A call as its handler sees it."""
@@ -413,10 +423,10 @@ def _content(exchange: Exchange) -> bytes:
 
 def _kept_advice(exchange: Exchange) -> Sequence[Advice | RemadeAdvice]:
     """The advice on a call as its record keeps it."""
-    if exchange.remade_advice is None or exchange.content is None:
+    if exchange.remade_advice is None:
         return tuple(exchange.advice)
     advice, (place, remade) = exchange.advice, exchange.remade_advice
-    return (*advice[: place.start], remade, *advice[place.stop :])
+    return (*advice[:place], remade, *advice[place:])
 
 
 def _call_finding(why: str) -> Finding:

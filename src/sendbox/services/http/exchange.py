@@ -77,8 +77,10 @@ class Exchange(msgspec.Struct):
     params: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: the answer that `record` can make again
     remade: Answer | None = None
-    #: the place of the advice that an accepted call need not keep, and what makes it again
-    remade_advice: tuple[slice, RemadeAdvice] | None = None
+    #: the advice that an accepted call does not keep, and its place in `advice`
+    remade_advice: tuple[int, RemadeAdvice] | None = None
+    #: code and path of each advice that is made again
+    remade_places: Sequence[tuple[str, str]] = ()
     #: the call as the journal will keep it, None for what has no entry of its own
     record: RequestRecord | None = None
     #: how many entries the journal had when it came

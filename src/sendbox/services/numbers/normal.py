@@ -8,11 +8,12 @@ written with `+` or `00` before it, which is never a national one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from sendbox.engine.regex import regex
-from sendbox.services.numbers.countries import beginnings, codes, heads
+from sendbox.services.numbers.countries import Code, beginnings, codes, heads
 
 SHORTEST: Final = 8
 LONGEST: Final = 15
@@ -28,7 +29,7 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
     `prefix` is the calling code of the account's country. Only ASCII digits count; other characters are dropped, and
     so are leading zeros (`00` and a trunk `0`).
     """
-    national, assigned = _lengths(prefix), heads()
+    national, assigned = _codes(prefix)
     size = len(raw)
     if SHORTEST <= size <= LONGEST and size not in national and raw[:3] in assigned and raw.isdigit() and raw.isascii():
         return raw
@@ -45,10 +46,10 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
 
 
 @lru_cache(1024)
-def _lengths(prefix: str) -> tuple[int, ...]:
-    """The lengths of national numbers where the calling code is this one; none for a code that is not assigned."""
+def _codes(prefix: str) -> tuple[tuple[int, ...], Mapping[str, Code]]:
+    """The lengths of national numbers of a calling code, none if it is not assigned; and all beginnings."""
     own = codes().get(prefix)
-    return () if own is None else own.lengths
+    return () if own is None else own.lengths, heads()
 
 
 def doubtful(number: str) -> bool:

@@ -31,6 +31,7 @@ from sendbox.services.advice import (
     DATETIME_CONVERTED,
     DATETIME_WITHOUT_ZONE,
     EMPTY_TAGS,
+    NUMBER_CONVERTED,
     TAGS_CLEANED,
     advise,
 )
@@ -234,13 +235,24 @@ def _recipients_advice(country: str) -> RecipientsAdvice:
 def _read_recipients_of_call(
     to: list[JsonObject], path: str, exchange: Exchange, advice: list[Advice]
 ) -> list[Recipient]:
-    """The recipients; what is remarked about those of the one message of a call can be made again from its body."""
-    country, first = account_of(exchange.world).country, len(advice)
-    recipients = _read_recipients(to, path, country, advice)
-    # of a null, a setting decides what was read (A56); other lists than that of the call are of forms
-    if len(advice) > first and path == "$" and advice is exchange.advice and b"null" not in exchange.body:
-        exchange.remade_advice = slice(first, len(advice)), _recipients_advice(country)
-    return recipients
+    """The recipients; that numbers of the one message of a call are converted, is not kept: its body says it again."""
+    country = account_of(exchange.world).country
+    # a line of an upload has no record; of a null, a setting decides what was read (A56); other lists are of forms
+    if path == "$" and exchange.record and advice is exchange.advice and b"null" not in exchange.body:
+        recipients, converted = [], []
+        for index, item in enumerate(to):
+            raw = item["phone_number"]
+            number = numbers.normalize(raw, country)
+            if number is None or len(item) > 1 or numbers.doubtful(number):
+                break
+            if number != raw:
+                converted.append(_conversion(index))
+            recipients.append(Recipient(number))
+        else:
+            if converted:
+                exchange.remade_advice, exchange.remade_places = (len(advice), _recipients_advice(country)), converted
+            return recipients
+    return _read_recipients(to, path, country, advice)
 
 
 def _read_recipients(to: list[JsonObject], path: str, country: str, advice: list[Advice]) -> list[Recipient]:
@@ -260,6 +272,12 @@ def _read_recipients(to: list[JsonObject], path: str, country: str, advice: list
 def _phone_path(path: str, index: int) -> str:
     """The path of a phone: one text for all calls, as the journal keeps it with each advice."""
     return f"{path}.to[{index}].phone_number"
+
+
+@lru_cache(1024)
+def _conversion(index: int) -> tuple[str, str]:
+    """Code and path of the advice that a number is converted."""
+    return NUMBER_CONVERTED, _phone_path("$", index)
 
 
 def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
