@@ -43,6 +43,11 @@ class FakeWorld:
     names: list[tuple[str, str, bytes]] = field(default_factory=list)
 
     @property
+    def clock(self) -> Any:
+        """Its clock, which stands still."""
+        return SimpleNamespace(now=self.now)
+
+    @property
     def parts(self) -> dict[str, Any]:
         """What services ask of each other."""
         self.account.top, self.account.keys = self.top, {self.id: self.top}

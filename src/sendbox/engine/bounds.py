@@ -57,6 +57,9 @@ YEARS: Final = "0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z"
 #: The shortest integer that may lie outside has 19 digits. To look for them so takes a tenth of what a pattern takes.
 _ALIKE: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _RUN: Final = b"0" * 19
+#: In so many digits in a row each sixth character is one, three times: a sixth of the text tells that there are none.
+_STEP: Final = 6
+_SAMPLE: Final = b"0" * (len(_RUN) // _STEP)
 #: An integer as long in JSON, or what looks like one inside a text.
 _LONG: Final = regex(rb"(?:^|[\[:,])\s*-?[0-9]{19,}\s*(?:$|[\],}])")
 _INTEGER: Final = regex(r"[-+]?[0-9]+")
@@ -146,7 +149,7 @@ def in_json(raw: bytes, value: object) -> Outside | None:
     """
     if len(raw) > 2 * DEEPEST and deeper(raw):
         return in_value(value)
-    if _RUN in raw.translate(_ALIKE) and _LONG.search(raw):
+    if _SAMPLE in raw[::_STEP].translate(_ALIKE) and _RUN in raw.translate(_ALIKE) and _LONG.search(raw):
         return in_value(json.loads(raw, parse_int=read_integer))
     return None
 

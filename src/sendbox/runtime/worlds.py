@@ -72,6 +72,8 @@ KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 BEGINS: Final = "test-"
 _LEGAL: Final = regex(r"[A-Za-z0-9._*-]*")
 LONGEST: Final = len(BEGINS) + 64
+#: The kind of entry that a call makes.
+_REQUEST: Final = CODE["request"]
 
 
 class Runtime:
@@ -337,10 +339,6 @@ class Runtime:
     def is_stored(self, key: str) -> bool:
         """True if the world of a key is only in the store."""
         return self.persistence is not None and key.partition("~")[0] in self.persistence.stored
-
-    def is_ready(self, key: str) -> bool:
-        """True if a call with a key need not wait for the store."""
-        return self.persistence is None or self.persistence.is_ready(key.partition("~")[0])
 
     def is_open(self, world_id: str) -> bool:
         """True if a world is open in this process."""
@@ -731,7 +729,12 @@ class Runtime:
     def note_change(self, hosted: HostedWorld) -> None:
         """After a request, an outcome or an act: waiters look again, and the timer is set."""
         hosted.touch()
-        self.log_new_entries(hosted)
+        journal = hosted.world.journal
+        # of most calls there is nothing else
+        if len(journal) == hosted.logged + 1 and journal.kind[-1] == _REQUEST:
+            hosted.logged += 1
+        else:
+            self.log_new_entries(hosted)
         self.kick(hosted)
 
     def log_new_entries(self, hosted: HostedWorld) -> None:
@@ -739,8 +742,6 @@ class Runtime:
         world = hosted.world
         journal = world.journal
         hosted.logged, logged = len(journal), hosted.logged
-        if hosted.logged == logged + 1 and journal.kind[-1] == CODE["request"]:  # of most calls there is nothing else
-            return
         if self.logged.keys().isdisjoint(journal.kind[max(0, logged - journal.first) :]):  # nothing for the log
             return
         for code, lines_of in self.logged.items():
@@ -754,8 +755,10 @@ class Runtime:
             self.bounds.changed(hosted)
         if self.persistence is not None:
             self.persistence.changed(hosted)
-        self.count_kept(hosted)
-        self.mover.kick(hosted)
+        if self.quotas is not None:
+            self.count_kept(hosted)
+        if hosted.timer is not None or hosted.world.clock.mode != "manual":
+            self.mover.kick(hosted)
 
     def count_kept(self, hosted: HostedWorld) -> None:
         """Counts for its quota what a world keeps, after it may have changed."""

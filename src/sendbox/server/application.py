@@ -81,7 +81,8 @@ class Application(Starlette):
     def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole; None if it must be served as every other one."""
         heading = heading_of(scope)
-        if has_wrong_host(scope, heading) or (self.persistence is not None and self.persistence.failure is not None):
+        # a wrong host is refused, and the first version of HTTP needs none: neither is frequent
+        if heading.hosts != 1 or (self.persistence is not None and self.persistence.failure is not None):
             return None
         answer = self.emulated.answer_at_once(scope, heading, body)
         if answer is not None:

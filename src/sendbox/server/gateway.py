@@ -26,6 +26,7 @@ from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
+from sendbox.services.http.exchange import NO_PARAMETERS
 from sendbox.services.http.forms import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
@@ -121,7 +122,7 @@ class Emulated(BaseRoute):
         runtime, key = self._runtime, heading.key
         if key is None:
             return self._refuse_keyless(scope, route, Credentials(None))
-        if not runtime.is_ready(key):
+        if runtime.persistence is not None and not runtime.persistence.is_ready(key.partition("~")[0]):
             return None
         hosted = self._admit(scope, route, key)
         if not isinstance(hosted, HostedWorld):
@@ -130,7 +131,8 @@ class Emulated(BaseRoute):
         if not hosted.ready or world.api.rules or world.api.headers or world.outlets.faults.overtakes:
             return None
         call = call_of(runtime, scope, key, body, heading=heading)
-        runtime.present(hosted)
+        if world.clock.mode == "real":
+            runtime.present(hosted)
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
@@ -184,7 +186,10 @@ class Emulated(BaseRoute):
 
     def _find(self, scope: Scope) -> tuple[Route | None, Mapping[str, str]]:
         """The row of a call, None if it has none, and the parameters of its path."""
-        rows, params = self._paths.find(scope["path"])
+        path = scope["path"]
+        rows, params = self._paths.by_path.get(path), NO_PARAMETERS
+        if rows is None:
+            rows, params = self._paths.find(path)
         route = None if rows is None else rows.get(scope["method"])
         if route is not None and not params:  # the journal keeps one text for all calls, not one for each
             scope["method"], scope["path"] = route.method, route.path
@@ -226,7 +231,8 @@ class Emulated(BaseRoute):
     def _admit(self, scope: Scope, route: Route, key: str) -> HostedWorld | Answer:
         """The world that a call comes to, opened if need be, or the answer that refuses the call."""
         runtime, path = self._runtime, scope["path"]
-        full = runtime.refusal(key, sends=route.operation in SENDING)
+        limited = runtime.bounds is not None or runtime.quotas is not None
+        full = runtime.refusal(key, sends=route.operation in SENDING) if limited else None
         if full is not None:
             runtime.refuse(key, path, *full, full=True)
             return self._refused(scope, route.operation, route.error(503, full.why))
@@ -408,7 +414,9 @@ def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord, o
         message = f"{word} {record.operation}: {finding.message} at {finding.path}"
         fields: JsonObject = {"status": record.status, "rule": finding.rule, "at": finding.path}
         runtime.log(world_id, message, operation=record.operation, **fields)
-    places = [*[(advice.code, advice.path) for advice in outcome.advice], *outcome.remade_places]
+    places = outcome.remade_places
+    if outcome.advice:
+        places = [*places, *[(advice.code, advice.path) for advice in outcome.advice]]
     new = hosted.advised.note(record.operation, places)
     for advice in record.advice if new else ():
         if (advice.code, advice.path) not in new:

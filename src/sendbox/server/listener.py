@@ -268,7 +268,8 @@ class Protocol(HttpToolsProtocol):
         answer = None
         if self._application is not None and app is self.app and not self.flow.write_paused:
             try:
-                answer = self._application.answer_at_once(cast("Scope", cycle.scope), bytes(cycle.body))
+                scope: Any = cycle.scope
+                answer = self._application.answer_at_once(scope, bytes(cycle.body))
             except Exception as error:  # the parser would take it for a fault of the client
                 app = partial(_broken, error)
         if answer is None:

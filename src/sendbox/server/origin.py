@@ -116,7 +116,9 @@ def call_of(
 ) -> Call:
     """A call as a command; `headers` if not those of its heading, `heading` if it was read before."""
     heading = heading or heading_of(scope)
-    origin = origin_of(runtime, scope, heading)
+    origin = heading.origin
+    if origin is None or runtime.settings.public_url:
+        origin = origin_of(runtime, scope, heading)
     headers = heading.headers if headers is None else headers
     return Call(scope["method"], scope["path"], scope["query_string"], headers, body, origin, key)
 

@@ -31,6 +31,7 @@ class FakeWorld:
     def __init__(self, assume: Assume | None = None, numbers: tuple[str, ...] = ()) -> None:
         self.assume = assume or Assume()
         self.now = 1_772_355_600_000
+        self.clock = SimpleNamespace(now=self.now)
         self.account = SimpleNamespace(
             business={},
             country=self.assume.country or "420",

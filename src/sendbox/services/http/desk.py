@@ -296,12 +296,20 @@ class Desk:
 
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
         """A call as its handler sees it."""
-        key = account_of(world).keys[call.key]
-        body = body_bytes(call.body)
-        exchange = Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params)
-        exchange.record = RequestRecord(route.operation, call)
-        exchange.entries = len(world.journal)
-        return exchange
+        body = call.body if isinstance(call.body, bytes) else body_bytes(call.body)
+        return Exchange(
+            route,
+            world,
+            account_of(world).keys[call.key],
+            call.headers,
+            call.query,
+            body,
+            call.origin,
+            self.contract,
+            params,
+            RequestRecord(route.operation, call),
+            len(world.journal),
+        )
 
     # -- addresses that worlds give out
 

@@ -75,16 +75,16 @@ class Exchange(msgspec.Struct):
     contract: Contract
     #: what stands in the path, by the names in the route's
     params: Mapping[str, str] = msgspec.field(default_factory=dict)
+    #: the call as the journal will keep it, None for what has no entry of its own
+    record: RequestRecord | None = None
+    #: how many entries the journal had when it came
+    entries: int = 0
     #: the answer that `record` can make again
     remade: Answer | None = None
     #: the advice that an accepted call does not keep, and its place in `advice`
     remade_advice: tuple[int, RemadeAdvice] | None = None
     #: code and path of each advice that is made again
     remade_places: Sequence[tuple[str, str]] = ()
-    #: the call as the journal will keep it, None for what has no entry of its own
-    record: RequestRecord | None = None
-    #: how many entries the journal had when it came
-    entries: int = 0
     advice: list[Advice] = msgspec.field(default_factory=list)
     #: what the journal says of a call that was accepted nevertheless
     findings: Sequence[Finding] = ()
@@ -101,7 +101,8 @@ class Exchange(msgspec.Struct):
 
     def uses(self, *subject: str) -> None:
         """Notes that the call uses a thing; the order of calls matters if an earlier one of this instant changed it."""
-        if self.world.races.uses(self.world.now, subject) and subject not in self.changed:
+        world = self.world
+        if world.races.uses(world.clock.now, subject) and subject not in self.changed:
             self.order_sensitive = True
 
     def changes(self, *subject: str) -> None:
@@ -283,7 +284,7 @@ class Upload(msgspec.Struct, frozen=True):
 
 #: A parameter of a path, as `re.escape` leaves it.
 _PARAMETER: Final = regex(r"\\\{(\w+)\\\}")
-_NO_PARAMETERS: Final[Mapping[str, str]] = {}
+NO_PARAMETERS: Final[Mapping[str, str]] = {}
 
 #: The rows of one path, by method.
 MethodRoutes = dict[str, Route]
@@ -294,28 +295,28 @@ class RouteTable:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
-        self._routes_by_path: dict[str, MethodRoutes] = {}
+        self.by_path: dict[str, MethodRoutes] = {}
         for route in self.routes:
-            self._routes_by_path.setdefault(route.path, {})[route.method] = route
+            self.by_path.setdefault(route.path, {})[route.method] = route
         #: what comes before the first parameter, and the whole
         self._patterns = [
             (path.partition("{")[0], re.compile(_PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(path))), rows)
-            for path, rows in self._routes_by_path.items()
+            for path, rows in self.by_path.items()
             if "{" in path
         ]
-        self._folded = {route.path.lower(): self._routes_by_path[route.path] for route in self.routes if route.any_case}
+        self._folded = {route.path.lower(): self.by_path[route.path] for route in self.routes if route.any_case}
         #: the rows that are served at `/`, too, by method
         self.at_root = {route.method: route for route in self.routes if route.at_root}
 
     def __contains__(self, path: str) -> bool:
-        return path in self._routes_by_path or path.lower() in self._folded
+        return path in self.by_path or path.lower() in self._folded
 
     def find(self, path: str) -> tuple[MethodRoutes | None, Mapping[str, str]]:
         """The rows of a path, None if it has none, and the values of its parameters."""
-        rows = self._routes_by_path.get(path)
+        rows = self.by_path.get(path)
         if rows is None:
             for prefix, pattern, candidate in self._patterns:
                 if path.startswith(prefix) and (match := pattern.fullmatch(path)):
                     return candidate, match.groupdict()
             rows = self._folded.get(path.lower())
-        return rows, _NO_PARAMETERS
+        return rows, NO_PARAMETERS

@@ -129,9 +129,8 @@ def read_json(exchange: Exchange, line: int = 1) -> JsonObject:
     Raises `Refused`: malformed JSON (A75), or what the schema finds; another content type (A75).
     """
     request: JsonObject = parsed(exchange, line)
-    findings = _problems(request, exchange)
-    if findings:
-        raise refusal(findings)
+    if not exchange.contract.checker(exchange.route.request or "").is_valid(request):
+        raise refusal(_problems(request, exchange))
     return request
 
 
