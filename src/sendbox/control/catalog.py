@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -20,15 +20,46 @@ if TYPE_CHECKING:
 
 @cache
 def catalog(served: Served) -> Catalog:
-    """All that can be tried of what is served. The first call takes some milliseconds."""
-    definitions = schemas.load(*served.schemas)
-    rows = [*(_row(route, definitions, served.samples) for route in served.routes), *map(_upload_row, served.uploads)]
-    return Catalog(served.dimensions, served.facts, rows, served.kinds)
+    """All that can be tried of what is served; each of its rows is made when it is asked for."""
+    return Catalog(served.dimensions, served.facts, _Rows(served), served.kinds)
+
+
+def whole(served: Served) -> Catalog:
+    """The same with all of its items, which takes some milliseconds the first time."""
+    everything = catalog(served)
+    assert everything.items
+    return everything
 
 
 async def loaded(served: Served) -> Catalog:
     """The same without holding the loop."""
-    return await asyncio.get_running_loop().run_in_executor(None, catalog, served)
+    return await asyncio.get_running_loop().run_in_executor(None, whole, served)
+
+
+class _Rows(Mapping[str, Row]):
+    """The rows of what is served, by their operations."""
+
+    def __init__(self, served: Served) -> None:
+        self._schemas, self._samples = served.schemas, served.samples
+        self._rows: dict[str, Row] = {upload.operation: _upload_row(upload) for upload in served.uploads}
+        self._routes = {route.operation: route for route in served.routes}
+        self._operations = (*self._routes, *self._rows)
+
+    @cached_property
+    def _definitions(self) -> dict[str, schemas.Node]:
+        return schemas.load(*self._schemas)
+
+    def __getitem__(self, operation: str) -> Row:
+        row = self._rows.get(operation)
+        if row is None:
+            row = self._rows[operation] = _row(self._routes[operation], self._definitions, self._samples)
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._operations)
+
+    def __len__(self) -> int:
+        return len(self._operations)
 
 
 def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[str, object]) -> Row:
