@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sendbox.contract import schemas
 from sendbox.contract.fields import Field, fields_of, smallest
+from sendbox.contract.schemas import SchemaFiles, name_of
 from sendbox.engine.coverage import Catalog, FieldRow, Row
 
 if TYPE_CHECKING:
@@ -40,19 +40,15 @@ class _Rows(Mapping[str, Row]):
     """The rows of what is served, by their operations."""
 
     def __init__(self, served: Served) -> None:
-        self._schemas, self._samples = served.schemas, served.samples
+        self._files, self._samples = SchemaFiles(*served.schemas), served.samples
         self._rows: dict[str, Row] = {upload.operation: _upload_row(upload) for upload in served.uploads}
         self._routes = {route.operation: route for route in served.routes}
         self._operations = (*self._routes, *self._rows)
 
-    @cached_property
-    def _definitions(self) -> dict[str, schemas.Node]:
-        return schemas.load(*self._schemas)
-
     def __getitem__(self, operation: str) -> Row:
         row = self._rows.get(operation)
         if row is None:
-            row = self._rows[operation] = _row(self._routes[operation], self._definitions, self._samples)
+            row = self._rows[operation] = _row(self._routes[operation], self._files, self._samples)
         return row
 
     def __iter__(self) -> Iterator[str]:
@@ -62,14 +58,13 @@ class _Rows(Mapping[str, Row]):
         return len(self._operations)
 
 
-def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[str, object]) -> Row:
+def _row(route: Route, files: SchemaFiles, samples: Mapping[str, object]) -> Row:
     takes = "" if not (route.request or route.query) else "query" if route.request is None else _takes(route)
     ref = route.request or route.query
     fields: list[Field] = []
     least: object = {}
     if ref is not None:
-        name = schemas.name_of(ref)
-        schema = schemas.inlined(definitions, name)
+        name, schema = name_of(ref), files.inlined(ref)
         fields, least = fields_of(name, schema, samples), smallest(name, schema, samples)
     bad: object = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
     refused = _snippet(route, takes, bad) if route.refused is None else route.refused
