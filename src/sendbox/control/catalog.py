@@ -9,9 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sendbox.contract.fields import Field, fields_of, smallest
+from sendbox.contract.fields import paths_of, request_with, smallest
 from sendbox.contract.schemas import SchemaFiles, name_of
-from sendbox.engine.coverage import Catalog, FieldRow, Row
+from sendbox.engine.coverage import Catalog, Form, Row
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
@@ -61,11 +61,8 @@ class _Rows(Mapping[str, Row]):
 def _row(route: Route, files: SchemaFiles, samples: Mapping[str, object]) -> Row:
     takes = "" if not (route.request or route.query) else "query" if route.request is None else _takes(route)
     ref = route.request or route.query
-    fields: list[Field] = []
-    least: object = {}
-    if ref is not None:
-        name, schema = name_of(ref), files.inlined(ref)
-        fields, least = fields_of(name, schema, samples), smallest(name, schema, samples)
+    name, schema = ("", {}) if ref is None else (name_of(ref), files.inlined(ref))
+    least = {} if ref is None else smallest(name, schema, samples)
     bad: object = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
     refused = _snippet(route, takes, bad) if route.refused is None else route.refused
     return Row(
@@ -73,14 +70,16 @@ def _row(route: Route, files: SchemaFiles, samples: Mapping[str, object]) -> Row
         "legacy" if route.auth == "form" else route.interface,
         route.section,
         takes,
-        tuple(FieldRow(row.path, row.assumed, _snippet(route, takes, row.request)) for row in fields),
+        paths_of(schema),
+        lambda path: _snippet(route, takes, request_with(path, name, schema, samples)),
         _snippet(route, takes, least),
         ("request", refused) if takes and refused else None,
     )
 
 
 def _upload_row(upload: Upload) -> Row:
-    return Row(upload.operation, upload.interface, upload.section, "", (), upload.accepted, ("python", upload.refused))
+    refused: tuple[Form, str] = ("python", upload.refused)
+    return Row(upload.operation, upload.interface, upload.section, "", {}, str, upload.accepted, refused)
 
 
 def _takes(route: Route) -> str:

@@ -9,7 +9,7 @@ journal is read entry by entry; what an entry alone does not tell is remembered 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
@@ -69,26 +69,20 @@ class Item(NamedTuple):
     of: tuple[str, ...] = ()
 
 
-class FieldRow(NamedTuple):
-    """A field of a request: its path, the assumption it rests on, and a request that has it."""
-
-    path: str
-    assumed: str | None
-    snippet: str
-
-
 class Row(NamedTuple):
     """An operation: whose interface, where it is written, how its request comes, and what may become of it.
 
-    `takes` is `json`, `form`, `query`, or empty if nothing is asked; `refused` the snippet of a call that is
-    refused, None if none is.
+    `takes` is `json`, `form`, `query`, or empty if nothing is asked; `fields` are the paths of its request, with the
+    assumptions that they rest on, and `having` makes a request with such a field; `refused` is the snippet of a call
+    that is refused, None if none is.
     """
 
     operation: str
     interface: str
     section: str
     takes: str
-    fields: tuple[FieldRow, ...]
+    fields: Mapping[str, str | None]
+    having: Callable[[str], str]
     accepted: str
     refused: tuple[Form, str] | None
 
@@ -107,7 +101,7 @@ class Catalog:
         self.headings = dimensions
         self.rows = rows
         self._facts = tuple(facts)
-        self.assumed = _assumed(self._facts)
+        self.assumed = {(item.dimension, item.name): item.assumed for item in self._facts if item.assumed is not None}
         #: operations by the words of items that are about them
         self._about: dict[tuple[str, ...], list[str]] = {}
         self._paths: dict[str, _Tree] = {}
@@ -132,7 +126,7 @@ class Catalog:
         tree = self._paths.get(operation)
         if tree is None:
             row = self.rows[operation]
-            self.assumed |= _assumed(_of_fields(row))
+            self.assumed |= {("fields", _field(row, path)): assumed for path, assumed in row.fields.items() if assumed}
             tree = self._paths[operation] = _tree(row)
         names: set[str] = set()
         _find(tree, request, names)
@@ -155,10 +149,6 @@ class Catalog:
         }
 
 
-def _assumed(items: Iterable[Item]) -> dict[tuple[str, str], str]:
-    return {(item.dimension, item.name): item.assumed for item in items if item.assumed is not None}
-
-
 def _of_operation(row: Row) -> Iterator[Item]:
     of = (row.operation,)
     yield Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted, of=of)
@@ -167,8 +157,13 @@ def _of_operation(row: Row) -> Iterator[Item]:
 
 
 def _of_fields(row: Row) -> Iterator[Item]:
-    for path, assumed, snippet in row.fields:
-        yield Item("fields", f"{row.operation} {path}", row.section, "request", snippet, assumed, (row.operation,))
+    for path, assumed in row.fields.items():
+        yield Item("fields", _field(row, path), row.section, "request", row.having(path), assumed, (row.operation,))
+
+
+def _field(row: Row, path: str) -> str:
+    """The name of the item of a field."""
+    return f"{row.operation} {path}"
 
 
 class _Tree(msgspec.Struct):
@@ -180,11 +175,11 @@ class _Tree(msgspec.Struct):
 
 def _tree(row: Row) -> _Tree:
     root = _Tree()
-    for path, _, _ in row.fields:
+    for path in row.fields:
         node = root
         for part in path.replace("[]", ".[]").split(".")[1:]:
             node = node.below.setdefault(part, _Tree())
-        node.item = f"{row.operation} {path}"
+        node.item = _field(row, path)
     return root
 
 
