@@ -226,6 +226,15 @@ ROWS: Final[tuple[Row, ...]] = (
         "A test gets its handle, and its world is open.",
     ),
     Row(
+        "explore-first",
+        "the first run of a test that is explored, beside the test",
+        "ms where bare takes 65 µs",
+        at_most(5),
+        inside.exploration,
+        "Processor time of a small test under `--sendbox-explore` that is the first of its session, beyond that of the "
+        "same test without: its world is watched, and read when it closes.",
+    ),
+    Row(
         "world-empty",
         "a new isolated world, empty",
         "µs where bare takes 65",

@@ -44,6 +44,17 @@ def fixture(bench: Bench) -> Samples:
                 yield tree.name, figures | {f"fixture-{name}:measured, ms": each * 1e3 for name, each in took.items()}
 
 
+def exploration(bench: Bench) -> Samples:
+    """The first run of a test that is explored; each round is a session."""
+    for _ in bench.rounds(7):
+        factor = bench.machine()
+        for tree in bench.trees:
+            with bench.trying(tree):
+                took: dict[str, float] = json.loads(tree.probe("exploration"))
+                figures = {"explore-first": took["first"] * 1e3 / factor}
+                yield tree.name, figures | {f"explore-first:{name}, ms": each * 1e3 for name, each in took.items()}
+
+
 def holds(bench: Bench) -> Samples:
     """The longest hold of the loop in each scene; collections of garbage are told apart."""
     for _ in bench.rounds(3, 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.contract.fields import Field, fields_of, smallest
+from sendbox.contract.fields import paths_of, request_with, smallest
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -27,19 +27,22 @@ SCHEMA: dict[str, Any] = {
 
 def test_paths_and_requests() -> None:
     """Objects are walked and arrays are, an old name is not; what a field lies in is put around it."""
-    assert fields_of("Unheard", SCHEMA) == [
-        Field("$.id", {"id": "Example"}),
-        Field("$.old", {"id": "Example", "old": {}}),
-        Field("$.all", {"id": "Example", "all": {}}),
-        Field("$.all.a", {"id": "Example", "all": {"a": "Example"}}),
-        Field("$.more", {"id": "Example", "more": {"n": 1}}, "A01"),
-        Field("$.more.n", {"id": "Example", "more": {"n": 1}}, "A01"),
-        Field("$.more.kind", {"id": "Example", "more": {"n": 1, "kind": "one"}}, "A01"),
-        Field("$.more.none", {"id": "Example", "more": {"n": 1, "none": "Example"}}, "A01"),
-        Field("$.list", {"id": "Example", "list": [{}]}),
-        Field("$.list[].b", {"id": "Example", "list": [{"b": True}]}),
-        Field("$.any", {"id": "Example", "any": ["Example"]}),
+    requests = [(path, request_with(path, "Unheard", SCHEMA)) for path in paths_of(SCHEMA)]
+    assert requests == [
+        ("$.id", {"id": "Example"}),
+        ("$.old", {"id": "Example", "old": {}}),
+        ("$.all", {"id": "Example", "all": {}}),
+        ("$.all.a", {"id": "Example", "all": {"a": "Example"}}),
+        ("$.more", {"id": "Example", "more": {"n": 1}}),
+        ("$.more.n", {"id": "Example", "more": {"n": 1}}),
+        ("$.more.kind", {"id": "Example", "more": {"n": 1, "kind": "one"}}),
+        ("$.more.none", {"id": "Example", "more": {"n": 1, "none": "Example"}}),
+        ("$.list", {"id": "Example", "list": [{}]}),
+        ("$.list[].b", {"id": "Example", "list": [{"b": True}]}),
+        ("$.any", {"id": "Example", "any": ["Example"]}),
     ]
+    assumed = {path: assumed for path, assumed in paths_of(SCHEMA).items() if assumed is not None}
+    assert assumed == dict.fromkeys(("$.more", "$.more.n", "$.more.kind", "$.more.none"), "A01")
 
 
 def test_the_smallest_request() -> None:

@@ -12,16 +12,14 @@ from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.control.reports.coverage import Report, Unreadable, minimum, scope_of
 from sendbox.engine import ENGINE
-from sendbox.engine.coverage import Catalog, FieldRow, Item, Row, Tally
+from sendbox.engine.coverage import Catalog, Item, Row, Tally
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 
 #: A service with one operation that has one field.
 SMALL = Catalog(
     DIMENSIONS,
     FACTS,
-    [
-        Row("ask", "rest", "§4", "json", (FieldRow("$.q<b>", "A01", 'GET /ask {"q": "<i>"}'),), "GET /ask", None),
-    ],
+    {"ask": Row("ask", "rest", "§4", "json", {"$.q<b>": "A01"}, lambda _: 'GET /ask {"q": "<i>"}', "GET /ask", None)},
     SERVED.kinds,
 )
 ITEMS = len(SMALL.items)
@@ -96,10 +94,10 @@ PAIR = Catalog(
         Item("results", "rcs sent", "§1", "python", "3", of=("sending",)),
         Item("states", "code gone", "§1", "python", "4", of=("ask",)),
     ],
-    [
-        Row("send", "sending", "§4", "json", (), "POST /send", ("request", "POST /send {}")),
-        Row("ask", "verify", "§4", "json", (), "GET /ask", None),
-    ],
+    {
+        "send": Row("send", "sending", "§4", "json", {}, str, "POST /send", ("request", "POST /send {}")),
+        "ask": Row("ask", "verify", "§4", "json", {}, str, "GET /ask", None),
+    },
     SERVED.kinds,
 )
 

@@ -71,7 +71,7 @@ def _schemas(patch: pytest.MonkeyPatch, edit: Callable[[dict[str, Node]], object
     """The contract with other schemas."""
     definitions = deepcopy(CONTRACT.definitions)
     edit(definitions)
-    patch.setattr(CONTRACT, "definitions", definitions)
+    patch.setattr(CONTRACT._files, "definitions", definitions)
     patch.setattr(CONTRACT, "_checkers", {})
 
 

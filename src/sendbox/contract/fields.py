@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 
@@ -122,21 +122,15 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 _NONE: Final[JsonMapping] = MappingProxyType({})
 
 
-class Field(NamedTuple):
-    """One field: its path, the request that tries it, the assumption it rests on."""
-
-    path: str
-    request: object
-    assumed: str | None = None
+def paths_of(schema: Node) -> dict[str, str | None]:
+    """The paths of the fields of an inlined schema, in its order, with the assumptions that they rest on."""
+    return dict(_paths(schema, "$", None))
 
 
-def fields_of(name: str, schema: Node, samples: Mapping[str, object] = _NONE) -> list[Field]:
-    """The fields of an inlined schema, in its order; `samples` go before those of the table."""
-    base, make = BASES.get(name), _Maker({**SAMPLES, **samples})
-    return [
-        Field(path, make.having(base, schema, "$", path.replace("[]", ".[]").split(".")[1:]), assumed)
-        for path, assumed in _paths(schema, "$", None)
-    ]
+def request_with(path: str, name: str, schema: Node, samples: Mapping[str, object] = _NONE) -> object:
+    """A small legal request of an inlined schema that has a field; `samples` go before those of the table."""
+    make = _Maker({**SAMPLES, **samples})
+    return make.having(BASES.get(name), schema, "$", path.replace("[]", ".[]").split(".")[1:])
 
 
 def smallest(name: str, schema: Node, samples: Mapping[str, object] = _NONE) -> Any:

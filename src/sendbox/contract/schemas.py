@@ -19,6 +19,7 @@ A definition with `unevaluatedProperties` extends others of its file (`allOf`): 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,6 +60,31 @@ def load(*places: Path) -> dict[str, Node]:
         if name not in definitions:
             raise ValueError(f"{name} is not defined; {by} refers to it")
     return definitions
+
+
+class SchemaFiles:
+    """The files of some folders, each of which is read when it is asked for."""
+
+    def __init__(self, *folders: Path) -> None:
+        self._folders = folders
+        self._files: dict[str, dict[str, Node]] = {}
+
+    @cached_property
+    def definitions(self) -> dict[str, Node]:
+        """The definitions of all files, by name. Raises `ValueError` where a file is wrong."""
+        return load(*self._folders)
+
+    def inlined(self, ref: str) -> Node:
+        """The definition of a reference, inlined: out of its file alone, where that has all that it leads to."""
+        file, name = ref.partition("#")[0], name_of(ref)
+        if "definitions" not in self.__dict__:
+            if file not in self._files:
+                self._files[file] = load_alone(file, *self._folders)
+            try:
+                return inlined(self._files[file], name)
+            except KeyError:  # it leads to another file, or to nothing
+                pass
+        return inlined(self.definitions, name)
 
 
 def load_alone(file: str, *places: Path) -> dict[str, Node]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -100,28 +100,15 @@ class Contract:
 
     def __init__(self, *folders: Path, deferred: bool = False) -> None:
         self._deferred = deferred
-        self._folders = folders or (data.folder("schemas"),)
-        self._files: dict[str, dict[str, schemas.Node]] = {}
+        self._files = schemas.SchemaFiles(*(folders or (data.folder("schemas"),)))
         self._checkers: dict[tuple[str, bool], Checker] = {}
         if not deferred:
             _ = self.definitions
 
-    @cached_property
+    @property
     def definitions(self) -> dict[str, schemas.Node]:
         """The schemas by name. Raises `ValueError` where a file is wrong."""
-        return schemas.load(*self._folders)
-
-    def _inlined(self, ref: str) -> schemas.Node:
-        """The schema of a reference: out of its file alone, where that has all that it leads to."""
-        file, name = ref.partition("#")[0], schemas.name_of(ref)
-        if "definitions" not in self.__dict__:
-            if file not in self._files:
-                self._files[file] = schemas.load_alone(file, *self._folders)
-            try:
-                return schemas.inlined(self._files[file], name)
-            except KeyError:  # it leads to another file, or to nothing
-                pass
-        return schemas.inlined(self.definitions, name)
+        return self._files.definitions
 
     def checker(self, ref: str, *, recorded: bool = False) -> Checker:
         """The checker of a schema; `KeyError` for a reference to none.
@@ -131,7 +118,7 @@ class Contract:
         """
         checker = self._checkers.get((ref, recorded))
         if checker is None:
-            schema = schemas.without_settings(self._inlined(ref))
+            schema = schemas.without_settings(self._files.inlined(ref))
             if recorded:
                 schema = schemas.as_recorded(schema)
             checker = self._checkers[ref, recorded] = Checker(ref, schema, deferred=self._deferred)

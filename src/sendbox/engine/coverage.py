@@ -9,7 +9,8 @@ journal is read entry by entry; what an entry alone does not tell is remembered 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -68,55 +69,67 @@ class Item(NamedTuple):
     of: tuple[str, ...] = ()
 
 
-class FieldRow(NamedTuple):
-    """A field of a request: its path, the assumption it rests on, and a request that has it."""
-
-    path: str
-    assumed: str | None
-    snippet: str
-
-
 class Row(NamedTuple):
     """An operation: whose interface, where it is written, how its request comes, and what may become of it.
 
-    `takes` is `json`, `form`, `query`, or empty if nothing is asked; `refused` the snippet of a call that is
-    refused, None if none is.
+    `takes` is `json`, `form`, `query`, or empty if nothing is asked; `fields` are the paths of its request, with the
+    assumptions that they rest on, and `having` makes a request with such a field; `refused` is the snippet of a call
+    that is refused, None if none is.
     """
 
     operation: str
     interface: str
     section: str
     takes: str
-    fields: tuple[FieldRow, ...]
+    fields: Mapping[str, str | None]
+    having: Callable[[str], str]
     accepted: str
     refused: tuple[Form, str] | None
 
 
 class Catalog:
-    """All that can be tried, in dimensions that have `headings`.
+    """All that can be tried, in dimensions that have `headings`; `rows` by their operations, `kinds` count.
 
-    `assumed` are the assumptions that items rest on, by dimension and name; `kinds` count.
+    `assumed` are the assumptions that items rest on, by dimension and name; those of fields are there once `fields` was
+    asked about their operation. So a row that nobody asks about need not be made.
     """
 
     def __init__(
-        self, dimensions: Mapping[str, str], facts: Iterable[Item], rows: Sequence[Row], kinds: KindTable
+        self, dimensions: Mapping[str, str], facts: Iterable[Item], rows: Mapping[str, Row], kinds: KindTable
     ) -> None:
         self.kinds = kinds
         self.headings = dimensions
-        self.rows: Mapping[str, Row] = {row.operation: row for row in rows}
-        self.items: tuple[Item, ...] = (*_of_operations(rows), *facts, *_of_fields(rows))
-        self.dimensions: dict[str, list[Item]] = {name: [] for name in dimensions}
-        for item in self.items:
-            self.dimensions[item.dimension].append(item)
-        self.assumed = {(item.dimension, item.name): item.assumed for item in self.items if item.assumed is not None}
+        self.rows = rows
+        self._facts = tuple(facts)
+        self.assumed = {(item.dimension, item.name): item.assumed for item in self._facts if item.assumed is not None}
         #: operations by the words of items that are about them
         self._about: dict[tuple[str, ...], list[str]] = {}
-        self._paths = {row.operation: _tree(row) for row in rows}
+        self._paths: dict[str, _Tree] = {}
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """All that can be tried."""
+        rows = self.rows.values()
+        of_operations = (item for row in rows for item in _of_operation(row))
+        return (*of_operations, *self._facts, *(item for row in rows for item in _of_fields(row)))
+
+    @cached_property
+    def dimensions(self) -> dict[str, list[Item]]:
+        """The items of each dimension."""
+        dimensions: dict[str, list[Item]] = {name: [] for name in self.headings}
+        for item in self.items:
+            dimensions[item.dimension].append(item)
+        return dimensions
 
     def fields(self, operation: str, request: object) -> set[str]:
         """The names of the fields that a parsed request of an operation has."""
+        tree = self._paths.get(operation)
+        if tree is None:
+            row = self.rows[operation]
+            self.assumed |= {("fields", _field(row, path)): assumed for path, assumed in row.fields.items() if assumed}
+            tree = self._paths[operation] = _tree(row)
         names: set[str] = set()
-        _find(self._paths[operation], request, names)
+        _find(tree, request, names)
         return names - {""}
 
     def operations(self, item: Item) -> list[str]:
@@ -136,22 +149,21 @@ class Catalog:
         }
 
 
-def _of_operations(rows: Sequence[Row]) -> list[Item]:
-    items = []
-    for row in rows:
-        of = (row.operation,)
-        items.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted, of=of))
-        if row.refused is not None:
-            items.append(Item("operations", f"{row.operation} refused", row.section, *row.refused, of=of))
-    return items
+def _of_operation(row: Row) -> Iterator[Item]:
+    of = (row.operation,)
+    yield Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted, of=of)
+    if row.refused is not None:
+        yield Item("operations", f"{row.operation} refused", row.section, *row.refused, of=of)
 
 
-def _of_fields(rows: Sequence[Row]) -> list[Item]:
-    return [
-        Item("fields", f"{row.operation} {path}", row.section, "request", snippet, assumed, (row.operation,))
-        for row in rows
-        for path, assumed, snippet in row.fields
-    ]
+def _of_fields(row: Row) -> Iterator[Item]:
+    for path, assumed in row.fields.items():
+        yield Item("fields", _field(row, path), row.section, "request", row.having(path), assumed, (row.operation,))
+
+
+def _field(row: Row, path: str) -> str:
+    """The name of the item of a field."""
+    return f"{row.operation} {path}"
 
 
 class _Tree(msgspec.Struct):
@@ -163,11 +175,11 @@ class _Tree(msgspec.Struct):
 
 def _tree(row: Row) -> _Tree:
     root = _Tree()
-    for path, _, _ in row.fields:
+    for path in row.fields:
         node = root
         for part in path.replace("[]", ".[]").split(".")[1:]:
             node = node.below.setdefault(part, _Tree())
-        node.item = f"{row.operation} {path}"
+        node.item = _field(row, path)
     return root
 
 

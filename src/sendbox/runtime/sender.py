@@ -74,6 +74,7 @@ class Sender:
         self._allowed: set[tuple[str, int]] = set()
         self._session: aiohttp.ClientSession | None = None
         self._timers: aiohttp.ClientTimeout | None = None
+        self._deadlines = _Deadlines()
         self._opening: asyncio.Task[aiohttp.ClientSession] | None = None
         self._verify: asyncio.Task[bool | ssl.SSLContext] | None = None
         self._closed = False
@@ -88,8 +89,12 @@ class Sender:
                 session = self._session or await self._open()
                 verify = await self._verification() if call.url[:5].lower() == "https" else True
                 self._allow_literal(call.url)
-                async with asyncio.timeout(timeout):
-                    answer = await self._exchange(session, call, verify)
+                async with asyncio.timeout(None) as limit:
+                    self._deadlines.add(limit, timeout)
+                    try:
+                        answer = await self._exchange(session, call, verify)
+                    finally:
+                        self._deadlines.remove(limit)
             except Exception as error:  # every error is the outcome of this try
                 return Outcome(None, failure(error), str(error) or type(error).__name__)
         if 300 <= answer.status < 400:
@@ -113,7 +118,7 @@ class Sender:
             importlib.import_module("yarl").URL(call.url, encoded=True),
             data=pieces or _data(call.body),
             headers=call.headers,
-            skip_auto_headers=("Accept", "User-Agent"),
+            skip_auto_headers=("Accept", "User-Agent", "Content-Type"),
             allow_redirects=False,
             ssl=verify,
             timeout=_http().ClientTimeout(total=None, sock_connect=reach),
@@ -125,6 +130,7 @@ class Sender:
     async def close(self) -> None:
         """Closes every connection; calls under way end as `closed`, later ones too."""
         self._closed = True
+        self._deadlines.close()
         if self._opening is not None:
             session = await self._opening
             await session.close()
@@ -166,11 +172,10 @@ class Sender:
         # by the global `random`, which a seeded test would notice.
         resolver = _Resolver(http.ThreadedResolver(), self._callbacks, self._is_own)
         connector = http.TCPConnector(limit=0, keepalive_timeout=IDLE, resolver=resolver)
+        # Without `Accept-Encoding`; to skip a header by its name costs each request more.
+        request = type("Request", (http.ClientRequest,), {"DEFAULT_HEADERS": {"Accept": "*/*"}})
         session: aiohttp.ClientSession = http.ClientSession(
-            connector=connector,
-            cookie_jar=http.DummyCookieJar(),
-            auto_decompress=False,
-            skip_auto_headers=("Accept-Encoding", "Content-Type"),
+            connector=connector, cookie_jar=http.DummyCookieJar(), auto_decompress=False, request_class=request
         )
         # A try is one request: GET and PUT would otherwise be repeated when a kept connection breaks. aiohttp's own
         # test client switches it off the same way; there is no public setting.
@@ -206,6 +211,44 @@ class Sender:
         if self._verify is None:
             self._verify = asyncio.create_task(asyncio.to_thread(_trusting, self._ca))
         return await asyncio.shield(self._verify)
+
+
+class _Deadlines:
+    """Ends the calls of a sender in time, with one timer for all: a timer for each takes as long as the rest of `send`.
+
+    The timer stays when a call has ended, and looks at those that are under way then.
+    """
+
+    def __init__(self) -> None:
+        self._deadlines: dict[asyncio.Timeout, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, limit: asyncio.Timeout, seconds: float) -> None:
+        """A limit ends in so many seconds, unless it is removed before."""
+        loop = asyncio.get_running_loop()
+        self._deadlines[limit] = deadline = loop.time() + seconds
+        if self._timer is None or deadline < self._timer.when():
+            self.close()
+            self._timer = loop.call_at(deadline, self._end)
+
+    def remove(self, limit: asyncio.Timeout) -> None:
+        """The call of a limit has ended."""
+        del self._deadlines[limit]
+
+    def close(self) -> None:
+        """No timer runs any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _end(self) -> None:
+        """Ends the limits that have come to their deadlines, and sets the timer for the next one."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for limit, deadline in self._deadlines.items():
+            if deadline <= now:
+                limit.reschedule(now)
+        next_deadline = min((deadline for deadline in self._deadlines.values() if deadline > now), default=None)
+        self._timer = None if next_deadline is None else loop.call_at(next_deadline, self._end)
 
 
 def _data(body: bytes) -> io.BytesIO | bytes | None:

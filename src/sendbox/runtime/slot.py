@@ -336,7 +336,7 @@ class HostedWorld(Changing, eq=False):
     #: the server is about to stop: no call waits for anything to happen any more
     leaving: bool = False
     #: wakes an advance that waits for requests to be answered, or for deliveries to end
-    stirred: asyncio.Event | None = None
+    stirred: asyncio.Future[None] | None = None
     timer: asyncio.TimerHandle | None = None
     busy: bool = False
     tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
@@ -414,17 +414,11 @@ class HostedWorld(Changing, eq=False):
 
     def stir(self) -> None:
         """An advance that waits looks again."""
-        if self.stirred is not None:
-            self.stirred.set()
+        if self.stirred is not None and not self.stirred.done():
+            self.stirred.set_result(None)
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Waits, for an advance, until something holds; looks whenever it is stirred."""
-        if holds():
-            return
-        self.stirred = asyncio.Event()
-        try:
-            while not holds():
-                self.stirred.clear()
-                await self.stirred.wait()
-        finally:
-            self.stirred = None
+        while not holds():
+            self.stirred = asyncio.get_running_loop().create_future()
+            await self.stirred

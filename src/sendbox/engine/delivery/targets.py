@@ -202,7 +202,8 @@ class Outlets:
 
     def requests_of(self, delivery: Delivery) -> Iterator[str]:
         """The ids of the requests that the events of a batch belong to, "" for none."""
-        return (self._world.events[type(event)].case(event).request for event in delivery.events)
+        for event in delivery.events:
+            yield self._world.events[type(event)].case(event).request
 
     def flush(self) -> bool:
         """Makes deliveries of a part of the events of this instant; True if more are left, which stay in `dirty`."""
