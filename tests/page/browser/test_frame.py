@@ -8,6 +8,9 @@ from playwright.sync_api import Route, expect
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_hostile import VIEWS
 
+#: The most stops of Tab from the top of the page to its search, which is one of them.
+STOPS = 6
+
 
 def send(tab: Tab, number: str = "420777000101", body: str = "Hello") -> None:
     """The client sends one message."""
@@ -28,6 +31,41 @@ def test_a_world_shows_its_views_and_its_clock(tab: Tab) -> None:
     expect(tab.page).to_have_title(f"Messages · {tab.sendbox.api_key} · Sendbox")
     tab.page.go_back()
     expect(tab.page).to_have_title(f"Phones · {tab.sendbox.api_key} · Sendbox")
+
+
+def test_few_stops_of_tab_lead_to_the_search(tab: Tab) -> None:
+    """The views come after the main part, and the clock is one stop, whose parts the arrows lead through."""
+    tab.open("messages")
+    tab.see("No message yet.")
+    keys, search = tab.page.keyboard, tab.page.get_by_label("Search messages")
+    stops = 0
+    while not search.evaluate("field => field === document.activeElement"):
+        keys.press("Tab")
+        stops += 1
+        assert stops <= STOPS
+    keys.press("Shift+Tab")
+    keys.press("Shift+Tab")
+    keys.press("Shift+Tab")
+    clock = tab.page.get_by_role("toolbar", name="Clock")
+    expect(clock.get_by_role("combobox")).to_be_focused()
+    keys.press("ArrowRight")
+    expect(clock.get_by_role("button", name="Advance")).to_be_focused()
+    keys.press("ArrowRight")
+    keys.press("Enter")
+    tab.said("nothing was due")
+    keys.press("Tab")
+    keys.press("Shift+Tab")
+    expect(clock.get_by_role("button", name="Next")).to_be_focused()
+    keys.press("ArrowLeft")
+    keys.press("ArrowLeft")
+    field = clock.get_by_role("combobox")
+    expect(field).to_be_focused()
+    field.fill("1m30s")
+    keys.press("ArrowLeft")
+    expect(field).to_be_focused()
+    keys.press("Home")
+    keys.press("ArrowLeft")
+    expect(clock.get_by_role("link")).to_be_focused()
 
 
 @pytest.mark.deep
