@@ -266,6 +266,17 @@ def test_filters_and_the_words_of_a_search(tab: Tab) -> None:
     expect(rows(tab)).to_have_count(2)
     tab.fill("Search messages", "to:420* -resu")
     assert offers(tab) == ["to:420* -result:"]
+    control(tab, "phones/420777000101/reply", {"body": "Yes"})
+    tab.open("phones")
+    expect(rows(tab)).to_have_count(2)
+    tab.press("unanswered")
+    expect(rows(tab)).to_have_count(1)
+    expect(rows(tab)).to_contain_text("420777000101")
+    tab.press("undelivered")
+    expect(tab.page.get_by_label("Search phones")).to_have_value("is:unanswered result:undelivered")
+    tab.see("No phone fits.")
+    tab.press("unanswered")
+    expect(rows(tab)).to_contain_text("420777000102")
 
 
 @pytest.mark.deep
