@@ -185,7 +185,7 @@ def test_nothing_is_cut_on_a_phone(tab: Tab) -> None:
         tab.open(**place)
         tab.page.locator("main :is(h1, h2):visible").first.wait_for()
         expect(tab.page.locator("main")).not_to_contain_text("Loading …")
-        tab.fits()
+        tab.stays_upright()
         assert tab.page.evaluate(CUT) == [], place
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
+from sendbox.fixture.sandbox import Sandbox
 from tests.page.browser.calls import advance, control, send, sent
-from tests.page.browser.conftest import Tab
+from tests.page.browser.conftest import PATIENCE, Tab
 
 #: More than a list shows, and more than a page of control has.
 MANY = 60
@@ -111,6 +113,32 @@ def test_a_list_that_nobody_looks_at_goes_on_and_a_paused_one_counts(tab: Tab) -
     tab.page.get_by_label("Search messages").focus()
     expect(rows(tab)).to_have_count(7)
     tab.accessible()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_tap_does_not_hold_a_list(browser: Browser, sendbox: Sandbox, width: int) -> None:
+    """On a touch screen the row that was tapped keeps the focus; the list goes on, and the row stays in sight."""
+    options: Any = {"viewport": {"width": width, "height": 800}, "has_touch": True, "is_mobile": True}
+    context = browser.new_context(**options, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    tab = Tab(context.new_page(), sendbox)
+    fill(tab, 3)
+    tab.open("messages")
+    row = rows(tab).nth(1)
+    address = str(row.get_attribute("href"))
+    row.tap()
+    tab.page.get_by_role("heading", name="To ", level=1).wait_for()
+    back = tab.page.get_by_role("link", name="Messages", exact=True).and_(tab.page.locator(".back:visible"))
+    if back.count():
+        back.tap()
+    expect(rows(tab)).to_have_count(3)
+    fill(tab, 1, 200)
+    expect(rows(tab)).to_have_count(4)
+    expect(waiting(tab)).to_have_count(0)
+    assert rows(tab).nth(2).get_attribute("href") == address
+    expect(rows(tab).nth(2)).to_be_in_viewport()
+    context.close()
 
 
 def test_the_keys_lead_through_a_list_and_back(tab: Tab) -> None:

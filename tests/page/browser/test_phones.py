@@ -284,4 +284,4 @@ def test_the_past_is_only_looked_at(tab: Tab) -> None:
     tab.open("phones", phone=PHONE, then="1")
     expect(bubble(tab, "Hello")).to_contain_class("theirs pale")
     tab.see("The past can only be looked at.")
-    expect(tab.page.locator("main").get_by_role("button")).to_have_count(0)
+    expect(tab.page.locator(".detail").get_by_role("button")).to_have_count(0)

@@ -1,7 +1,8 @@
 /**
  * The timeline of a message as a picture: a lane for each attempt, for the phone, and for webhooks, on the time of the
  * world. A column is an instant at which something happened; the longer the time to the next one, the wider it is, but
- * not in proportion, so that a second and ten minutes can both be read.
+ * not in proportion, so that a second and ten minutes can both be read. Where there is little room the marks of a lane
+ * stand in rows below its name, each instant with its time.
  */
 
 import { h } from "../dom.js";
@@ -55,7 +56,9 @@ export function picture(story) {
     const gap = index + 1 < instants.length ? Date.parse(instants[index + 1]) - Date.parse(at) : 0;
     return `minmax(${(4 + 1.3 * Math.log10(1 + gap / 1000)).toFixed(1)}rem, max-content)`;
   });
-  const cell = (row, place, ...content) => h("span.story-cell", { style: { "grid-row": String(row), "grid-column": String(place) } }, ...content);
+  const cell = (row, place, ...content) => h("span.story-cell", {
+    style: { "grid-row": String(row), "grid-column": String(place) }, "data-at": since(instants[place - 2], start),
+  }, ...content);
   return h("div.story-picture.scroll", { tabindex: "0", role: "group", "aria-label": "Timeline" },
     h("div.story-grid", {
       role: "img", "aria-label": `${count(lanes.length, "lane")}, ${count(every.length, "instant")}; the steps below say the same.`,
