@@ -59,5 +59,6 @@ export function inWords(text) {
     const [, more = 0] = /, and (\d+) more$/.exec(events) ?? [];
     return `${webhook} with ${events.split(", ").length + (more ? Number(more) - 1 : 0)} events`;
   });
-  return line.includes('"') ? line : line.replace(/\bm\d+ (?=[a-z])/g, "").replace(/\bm\d+\b/g, "a message");
+  // not in what stands in quotes, which a client may have written
+  return line.replace(/^[^"]+/, (own) => own.replace(/\bm\d+ (?=[a-z])/g, "").replace(/\bm\d+\b/g, "a message"));
 }

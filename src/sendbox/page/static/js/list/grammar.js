@@ -23,7 +23,7 @@ export const CHIPS = {
   messages: [["failed", "result:failed"], ["undelivered", "result:undelivered"], ["rejected", "result:rejected"], ["last 10 minutes", "after:10m"]],
   phones: [["failed", "result:failed"], ["undelivered", "result:undelivered"], ["unanswered", "is:unanswered"], ["offline", "is:offline"], ["opted out", "is:opted_out"]],
   requests: [["refused", "status:4*"], ["last 10 minutes", "after:10m"]],
-  webhooks: [["answered 5xx", "status:5*"], ["failures", "result:failed"], ["last 10 minutes", "after:10m"]],
+  webhooks: [["answered 5xx", "status:5*"], ["failed", "state:failed"], ["waiting", "state:waiting"], ["last 10 minutes", "after:10m"]],
 };
 
 const LAST = /^(.*\s|)(-?)(\S*)$/s;

@@ -6,7 +6,8 @@
  */
 
 import { h } from "../dom.js";
-import { count, since, statusTone, tone, when } from "../words.js";
+import { count, since, tone, when } from "../words.js";
+import { ended, toneOf } from "./tries.js";
 
 /** So many instants are drawn. */
 const MOST = 40;
@@ -30,10 +31,8 @@ function lanesOf({ message, entries, deliveries }) {
     falls: fallbacks(entries).filter(({ attempt }) => attempt === number && attempt < message.attempts.length).map(({ at }) => at),
   }));
   const acts = entries.filter(({ kind }) => kind in ACTS).map(({ at, kind }) => ({ at, word: ACTS[kind], tone: "way" }));
-  const tries = deliveries.flatMap((delivery) => delivery.tries.map(({ at, status, error }, index) => ({
-    at,
-    word: `${index ? `${index + 1} · ` : ""}${status ?? error ?? "under way"}`,
-    tone: status === null && error === null ? "way" : statusTone(status),
+  const tries = deliveries.flatMap((delivery) => delivery.tries.map((tried, index) => ({
+    at: tried.at, word: `${index ? `${index + 1} · ` : ""}${ended(tried)}`, tone: toneOf(tried),
   })));
   return [
     { name: "client", note: "accepted", marks: [{ at: message.accepted_at, word: "accepted", tone: "way" }] },

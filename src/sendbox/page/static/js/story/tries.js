@@ -8,11 +8,13 @@ import { since, statusTone, when } from "../words.js";
 export const isFailed = (tried) => tried !== undefined && (tried.error !== null || (tried.status !== null && statusTone(tried.status) !== "good"));
 
 /** How a try ended: the status, a word for why there was none, or that it has not. */
-export const ended = ({ status, error }) => String(status ?? error ?? "under way");
+export const ended = ({ status, error }) => String(status ?? error?.replaceAll(/[-_]/g, " ") ?? "under way");
 
-/** The same as a mark. */
-const answered = (tried) =>
-  badge(ended(tried), tried.status === null && tried.error === null ? "way" : isFailed(tried) ? "bad" : "good");
+/** The style of a try: good, bad, or still under way. */
+export const toneOf = (tried) => (tried.status === null && tried.error === null ? "way" : isFailed(tried) ? "bad" : "good");
+
+/** How a try ended as a mark. */
+export const answered = (tried) => badge(ended(tried), toneOf(tried));
 
 /** The state of a webhook as a mark; red also where it waits because the receiver failed. */
 export const stateOf = (state, last) => (["waiting", "held"].includes(state) && last && isFailed(last) ? badge(state, "bad") : badge(state));
