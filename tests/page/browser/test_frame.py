@@ -112,7 +112,7 @@ def test_a_stream_that_is_refused_is_opened_again(tab: Tab) -> None:
 def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> None:
     """All of the bar is seen, the present view is marked, and so is the state of the stream."""
     tab.page.set_viewport_size({"width": 360, "height": 740})
-    tab.open("verdict")
+    tab.open("assumptions")
     items = tab.page.locator("#views :is(a, button):visible")
     expect(items).to_have_count(6)
     for item in items.all():
@@ -120,11 +120,11 @@ def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> No
     tab.settle()
     words = tab.page.locator("#views span:not(.count):visible")
     assert words.evaluate_all("words => words.every((word) => word.scrollWidth <= word.clientWidth)")
-    expect(tab.page.locator("#views [aria-current]:visible")).to_have_text("Verdict")
+    expect(tab.page.locator("#views [aria-current]:visible")).to_have_text("Assumptions")
     expect(tab.page.locator(".live.on")).to_be_visible()
-    tab.press("Verdict", within="#views")
+    tab.press("Assumptions", within="#views")
     views = tab.page.get_by_role("navigation", name="All views")
-    expect(views.get_by_role("link", name="Verdict")).to_have_attribute("aria-current", "page")
+    expect(views.get_by_role("link", name="Assumptions")).to_have_attribute("aria-current", "page")
     tab.accessible()
     views.get_by_role("link", name="Coverage").click()
     tab.page.get_by_role("heading", name="Coverage", level=1).wait_for()

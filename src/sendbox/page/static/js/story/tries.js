@@ -21,7 +21,7 @@ export const stateOf = (state, last) => (["waiting", "held"].includes(state) && 
 
 /** Headers as a table. */
 export const headers = (pairs, label = "Headers") =>
-  h("div.scroll", { tabindex: "0", role: "group", "aria-label": label }, h("table.story-headers",
+  h("div", { role: "group", "aria-label": label }, h("table.story-headers",
     h("tbody", pairs.map(([name, value], index) => h("tr", { key: index }, h("th", { scope: "row" }, h("bdi", name)), h("td", text(value, 400)))))));
 
 /** All tries in a table, and the answer to each of them, that of the last open. */
