@@ -138,6 +138,7 @@ def test_a_phone_goes_offline_and_opts_out(tab: Tab) -> None:
     expect(late).to_contain_text("still to come: delivered")
     assert len(tab.apart(lambda: sendbox.phone(PHONE).inbox)) == 1
     tab.press("Come online")
+    expect(tab.page.locator(".handset .state")).to_have_text("online")
     advance(tab, "0s")
     expect(late).not_to_contain_class("pale")
     assert len(tab.apart(lambda: sendbox.phone(PHONE).inbox)) == 2
