@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES
 from sendbox.runtime.quotas import KEPT
 from sendbox.runtime.teams import LIMITS, parse_quotas, parse_tokens
 from tests.box import Answer, Box, Reading, boxed, turns
+from tests.webhooks.receiver import answering, receiving
 
 SECRET = "0123456789abcdef"
 TOKENS = parse_tokens(f"root admin {SECRET}0\na team test-a- {SECRET}1\nb team test-b- {SECRET}2", "tokens")
@@ -123,6 +125,30 @@ async def test_the_quota_of_memory() -> None:
         assert (await box.put("/_sandbox/worlds/test-a-2")).status == 429
         assert (await box.post("/_sandbox/worlds/test-a-1/reset")).status == 200
         assert (await box.post("/v2/message", text, x_api_key="test-a-1")).status == 200
+
+
+@pytest.mark.asyncio
+async def test_the_memory_of_what_receivers_answer() -> None:
+    """What is kept of an answer counts, and no more once it is forgotten with its webhook."""
+    size = 2 * MAX_ANSWER_BYTES
+    raw = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (size, b"x" * size)
+    async with (
+        boxed(quotas=parse_quotas(["test-a- memory=10kB"]), max_journal=20) as box,
+        receiving(answering(raw)) as to,
+    ):
+        message = {**MESSAGE, "callback": {"url": to.url}}
+        assert (await box.post("/v2/message", message, x_api_key="test-a-1")).status == 200
+        await box.post("/_sandbox/worlds/test-a-1/clock/advance", {"by": "10s"})
+        outlets = box.runtime.worlds["test-a-1"].world.outlets
+        tries = sum(len(delivery.tries) for delivery in outlets.deliveries)
+        assert tries > 1
+        assert outlets.answers.size > tries * MAX_ANSWER_BYTES
+        assert (await send(box, "test-a-1")).status == 503
+        for _ in range(40):
+            await box.post("/_sandbox/worlds/test-a-1/phones/420777000101/offline", {})
+            await turns(20)  # it forgets in parts
+        assert outlets.answers.size == 0
+        assert (await send(box, "test-a-1")).status == 200
 
 
 @pytest.mark.asyncio

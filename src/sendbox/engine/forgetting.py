@@ -131,7 +131,10 @@ class Forgetting:
 
 
 class Memory(Struct, eq=False):
-    """The bytes that a world keeps, estimated: `bodies` are those of the calls among the entries up to `number`."""
+    """The bytes that a world keeps, estimated: `bodies` are those of the calls among the entries up to `number`.
+
+    The answers of receivers are counted where they are kept.
+    """
 
     world: World
     number: int = 0
@@ -144,4 +147,5 @@ class Memory(Struct, eq=False):
             self.bodies += journal.entry(number)[2].size
         self.number = count = len(journal)
         kept = count - journal.first
-        return kept * ENTRY_SIZE + (self.bodies * kept // count if count else 0)
+        bodies = self.bodies * kept // count if count else 0
+        return kept * ENTRY_SIZE + bodies + self.world.outlets.answers.size

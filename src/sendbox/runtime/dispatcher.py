@@ -145,7 +145,7 @@ class Dispatcher:
     def _enter_outcome(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         if outcome.answer is not None:
-            world.outlets.note_answer(delivery.tries[-1], outcome.answer)
+            world.outlets.answers.add(delivery.tries[-1], outcome.answer)
         world.outcome(delivery, outcome.status, outcome.error)
         self._runtime.counts.count_try(delivery.state, outcome)
         if outcome.ok:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES, ReceiverAnswer, Try
-from sendbox.engine.delivery.targets import MAX_ANSWERS
+from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES, MAX_ANSWERS, ReceiverAnswer, Try
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.server.listener import HttpServer
 from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed
@@ -161,13 +160,13 @@ async def test_answers_are_kept_of_the_newest_tries() -> None:
     """A world keeps a number of answers; they go with their deliveries, and nothing that happens depends on them."""
     async with boxed() as box:
         await box.open()
-        outlets = box.runtime.worlds[KEY].world.outlets
+        answers = box.runtime.worlds[KEY].world.outlets.answers
         answer = ReceiverAnswer.of(200, [(b"a" * MAX_ANSWER_BYTES, b"b")], b"")
         assert (answer.headers, answer.whole) == ((), False)
         tries = [Try(at) for at in range(MAX_ANSWERS + 1)]
         for this_try in tries:
-            outlets.note_answer(this_try, answer)
-        assert list(outlets.answers) == tries[1:]
+            answers.add(this_try, answer)
+        assert [answers.get(this_try) for this_try in tries] == [None, *[answer] * MAX_ANSWERS]
 
 
 async def test_a_replay_is_sent_at_once() -> None:

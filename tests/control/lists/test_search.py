@@ -175,6 +175,34 @@ async def test_phones_are_searched(search: str, phones: list[str]) -> None:
 
 
 @pytest.mark.asyncio
+async def test_phones_are_searched_by_what_they_are() -> None:
+    """Offline, opted out, with a text that nobody answered, or with a newest message of some result."""
+    first = "420777100114"
+    async with boxed() as box:
+        await told(box)
+        await box.post(f"{WORLD}/phones/{first}/write", {"body": "Where is it?"})
+        await box.post(f"{WORLD}/phones/{ONE}/offline", {})
+        await box.post(f"{WORLD}/phones/{TWO}/opt-out", {})
+        await box.advance("1s")
+        expected = {
+            "is:offline": [ONE],
+            "is:opted_out": [TWO],
+            "-is:offline -is:opted_out": [THREE, first],
+            "is:unanswered": [TWO, first],
+            "is:unanswered -is:opted_out": [first],
+            "result:delivered": [ONE, TWO],
+            "-result:delivered": [THREE, first],
+        }
+        assert {search: await found(box, "phones", "number", search) for search in expected} == expected
+        await box.send(TWO, body="You are welcome", tag="info")
+        await box.advance("1m")
+        assert await found(box, "phones", "number", "is:unanswered") == [first]
+        answer = await box.get(f"{WORLD}/phones?search=is:ofline")
+        assert answer.status == 400
+        assert 'legal: offline, opted_out, unanswered; did you mean "offline"?' in answer.json["message"]
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("search", "calls"),
     [

@@ -32,6 +32,6 @@ def advance(tab: Tab, by: str) -> None:
 
 
 def narrow(tab: Tab) -> None:
-    """The page is as narrow as a phone, and nothing is wider."""
+    """The page is as narrow as a phone, nothing is wider, and nothing scrolls to the side."""
     tab.page.set_viewport_size({"width": 360, "height": 740})
-    tab.fits()
+    tab.stays_upright()

@@ -57,6 +57,10 @@ SAID: Final = """text => {
   const place = notes.findIndex((note) => note.includes(text));
   return place >= 0 && notes.splice(0, place + 1).length;
 }"""
+#: Elements that scroll to the side; the lines of a scenario are not broken.
+SIDEWAYS: Final = """[...document.querySelectorAll("body *:not(textarea)")].filter((element) =>
+  ["auto", "scroll"].includes(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth + 1
+).map((element) => element.outerHTML.slice(0, 200))"""
 expect.set_options(timeout=PATIENCE)
 
 
@@ -135,6 +139,11 @@ class Tab:
         self.settle()
         for part in ("html", "main"):
             assert self.page.locator(part).evaluate("part => part.scrollWidth <= part.clientWidth"), part
+
+    def stays_upright(self) -> None:
+        """The same, and nothing in the page scrolls to the side by itself, such as a table."""
+        self.fits()
+        assert self.page.evaluate(SIDEWAYS) == []
 
     def rows_in_sight(self) -> list[str]:
         """The places of the rows of the list that are seen whole, in their order, once the page stands still."""

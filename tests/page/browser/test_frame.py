@@ -8,6 +8,9 @@ from playwright.sync_api import Route, expect
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_hostile import VIEWS
 
+#: The most stops of Tab from the top of the page to its search, which is one of them.
+STOPS = 6
+
 
 def send(tab: Tab, number: str = "420777000101", body: str = "Hello") -> None:
     """The client sends one message."""
@@ -28,6 +31,41 @@ def test_a_world_shows_its_views_and_its_clock(tab: Tab) -> None:
     expect(tab.page).to_have_title(f"Messages · {tab.sendbox.api_key} · Sendbox")
     tab.page.go_back()
     expect(tab.page).to_have_title(f"Phones · {tab.sendbox.api_key} · Sendbox")
+
+
+def test_few_stops_of_tab_lead_to_the_search(tab: Tab) -> None:
+    """The views come after the main part, and the clock is one stop, whose parts the arrows lead through."""
+    tab.open("messages")
+    tab.see("No message yet.")
+    keys, search = tab.page.keyboard, tab.page.get_by_label("Search messages")
+    stops = 0
+    while not search.evaluate("field => field === document.activeElement"):
+        keys.press("Tab")
+        stops += 1
+        assert stops <= STOPS
+    keys.press("Shift+Tab")
+    keys.press("Shift+Tab")
+    keys.press("Shift+Tab")
+    clock = tab.page.get_by_role("toolbar", name="Clock")
+    expect(clock.get_by_role("combobox")).to_be_focused()
+    keys.press("ArrowRight")
+    expect(clock.get_by_role("button", name="Advance")).to_be_focused()
+    keys.press("ArrowRight")
+    keys.press("Enter")
+    tab.said("nothing was due")
+    keys.press("Tab")
+    keys.press("Shift+Tab")
+    expect(clock.get_by_role("button", name="Next")).to_be_focused()
+    keys.press("ArrowLeft")
+    keys.press("ArrowLeft")
+    field = clock.get_by_role("combobox")
+    expect(field).to_be_focused()
+    field.fill("1m30s")
+    keys.press("ArrowLeft")
+    expect(field).to_be_focused()
+    keys.press("Home")
+    keys.press("ArrowLeft")
+    expect(clock.get_by_role("link")).to_be_focused()
 
 
 @pytest.mark.deep
@@ -74,7 +112,7 @@ def test_a_stream_that_is_refused_is_opened_again(tab: Tab) -> None:
 def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> None:
     """All of the bar is seen, the present view is marked, and so is the state of the stream."""
     tab.page.set_viewport_size({"width": 360, "height": 740})
-    tab.open("verdict")
+    tab.open("assumptions")
     items = tab.page.locator("#views :is(a, button):visible")
     expect(items).to_have_count(6)
     for item in items.all():
@@ -82,11 +120,11 @@ def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> No
     tab.settle()
     words = tab.page.locator("#views span:not(.count):visible")
     assert words.evaluate_all("words => words.every((word) => word.scrollWidth <= word.clientWidth)")
-    expect(tab.page.locator("#views [aria-current]:visible")).to_have_text("Verdict")
+    expect(tab.page.locator("#views [aria-current]:visible")).to_have_text("Assumptions")
     expect(tab.page.locator(".live.on")).to_be_visible()
-    tab.press("Verdict", within="#views")
+    tab.press("Assumptions", within="#views")
     views = tab.page.get_by_role("navigation", name="All views")
-    expect(views.get_by_role("link", name="Verdict")).to_have_attribute("aria-current", "page")
+    expect(views.get_by_role("link", name="Assumptions")).to_have_attribute("aria-current", "page")
     tab.accessible()
     views.get_by_role("link", name="Coverage").click()
     tab.page.get_by_role("heading", name="Coverage", level=1).wait_for()
@@ -147,7 +185,7 @@ def test_nothing_is_cut_on_a_phone(tab: Tab) -> None:
         tab.open(**place)
         tab.page.locator("main :is(h1, h2):visible").first.wait_for()
         expect(tab.page.locator("main")).not_to_contain_text("Loading …")
-        tab.fits()
+        tab.stays_upright()
         assert tab.page.evaluate(CUT) == [], place
 
 

@@ -60,7 +60,7 @@ def test_why_a_result_came_and_what_would_have_changed_it(tab: Tab) -> None:
     sent(tab, "420777000104")
     advance(tab, "1s")
     expect(tab.page.locator("sb-list a.row")).to_have_count(2)
-    expect(step).to_contain_text("came too late")
+    expect(step.get_by_text("came too late")).to_be_visible()
 
 
 @pytest.mark.sendbox(scenario={"sendbox": 1, "extends": "default", "account": {"blacklist": ["420777000101"]}})
@@ -82,6 +82,7 @@ def test_a_message_is_moved_by_hand(tab: Tab) -> None:
     """Only results that may follow are offered; a reply shows as a step, and in a lane of the phone."""
     message = sent(tab, "420777000100")
     tab.open("messages", message=message)
+    expect(tab.page.locator(".story > h1")).to_contain_text("accepted")
     expect(tab.page.get_by_role("group", name="Move by hand")).to_have_count(0)
     advance(tab, "0")
     moves = tab.page.get_by_role("group", name="Move by hand").get_by_role("button")

@@ -48,6 +48,7 @@ def test_the_clock_moves_as_far_as_a_person_says(tab: Tab) -> None:
     tab.page.keyboard.press("Alt+n")
     tab.said("1 step")
     tab.page.keyboard.press("Alt+i")
+    tab.said("nothing more is due")
     expect(tab.page.locator(".clock-next")).to_have_text("nothing is due")
     field.fill("1h")
     tab.page.locator("h1").click()
@@ -149,6 +150,7 @@ def test_the_past_is_shown_as_it_was(tab: Tab) -> None:
     tab.page.clock.run_for(10 * PLAYS)
     expect(slider).to_have_value("2")
     tab.page.clock.resume()
+    expect(tab.page.locator(".travel-words")).to_contain_text("420777000101: sms sending")
     tab.press("Return to the present")
     expect(tab.page.locator("#bar .clock time")).to_have_text("2026-03-01 10:00:00")
     tab.press("Messages", "link", "#views")
@@ -241,6 +243,9 @@ def test_two_runs_are_compared(tab: Tab) -> None:
     expect(tab.page.get_by_role("group", name="What differs")).to_contain_text("One")
     rows = tab.page.get_by_role("list", name="What happened, side by side").get_by_role("listitem")
     expect(rows.filter(has_text="first difference").locator(".differs")).to_have_count(2)
+    expect(rows.filter(has_text="first difference").locator("bdi")).to_have_text(
+        ["POST /v2/message → 200 sendMessage"] * 2
+    )
     expect(rows.locator(".compare-gap")).to_have_count(0)
     sends(longer, "Hello")
     sends(longer, "And one more", "One")
@@ -249,6 +254,7 @@ def test_two_runs_are_compared(tab: Tab) -> None:
     together = rows.filter(has_not=tab.page.locator(".compare-gap"))
     expect(together.last.locator("summary")).to_have_count(2)
     tab.page.go_back()
+    expect(rows.filter(has_text="first difference").locator(".differs")).to_have_count(2)
     tab.accessible()
     tab.page.set_viewport_size({"width": 360, "height": 740})
     tab.fits()

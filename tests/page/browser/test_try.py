@@ -103,7 +103,7 @@ def test_remarks_stand_at_their_fields(tab: Tab) -> None:
     tab.page.get_by_label("By", exact=True).select_option("richmsg")
     tab.fill("Sender", "")
     tab.press("Send")
-    tab.see("Refused")
+    expect(tab.page.get_by_role("heading", name="Refused")).to_be_focused()
     expect(tab.page.get_by_label("Text", exact=True)).not_to_have_attribute("aria-invalid", "true")
     assert tab.page.locator(".try-step .try-remarks").all_inner_texts() != []
     tab.fits()

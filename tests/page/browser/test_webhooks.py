@@ -39,6 +39,9 @@ def test_a_webhook_that_was_tried_again(tab: Tab) -> None:
     expect(tries.nth(1)).to_contain_text("the rule busy once")
     expect(tries.nth(2)).to_contain_text("+30s")
     expect(tries.nth(2)).to_contain_text("200")
+    # with which a narrow page shows the cells below each other
+    heads = tries.nth(2).locator("td").evaluate_all("cells => cells.map((cell) => cell.dataset.head)")
+    assert heads == tries.first.locator("th").all_inner_texts()
     expect(detail.get_by_role("group", name="Headers")).to_contain_text("X-Request-Id")
     expect(detail.locator("pre.json")).to_contain_text('"result": "sending"')
     tab.press("Copy the body")

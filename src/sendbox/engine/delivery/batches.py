@@ -93,6 +93,8 @@ class Try:
 
 #: Bytes of the body of an answer that are kept, and of its headers.
 MAX_ANSWER_BYTES: Final = 4 * 1024
+#: The answers of receivers that a world keeps, the newest ones.
+MAX_ANSWERS: Final = 1_000
 
 
 class ReceiverAnswer(Struct, frozen=True):
@@ -118,6 +120,38 @@ class ReceiverAnswer(Struct, frozen=True):
                 break
             kept.append((name.decode("latin-1"), value.decode("utf-8", "replace")))
         return cls(status, tuple(kept), body[:MAX_ANSWER_BYTES], whole)
+
+    @property
+    def size(self) -> int:
+        """The bytes of what is kept."""
+        return len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
+
+
+class KeptAnswers:
+    """The answers of receivers by the tries that they answer, oldest first; `size` is the bytes of all."""
+
+    __slots__ = ("_by_try", "size")
+
+    def __init__(self) -> None:
+        self._by_try: dict[Try, ReceiverAnswer] = {}
+        self.size = 0
+
+    def get(self, this_try: Try) -> ReceiverAnswer | None:
+        """The answer to a try, None where none is kept."""
+        return self._by_try.get(this_try)
+
+    def add(self, this_try: Try, answer: ReceiverAnswer) -> None:
+        """Keeps the answer to a try; the oldest one goes if there are too many."""
+        self._by_try[this_try] = answer
+        self.size += answer.size
+        if len(self._by_try) > MAX_ANSWERS:
+            self.forget(next(iter(self._by_try)))
+
+    def forget(self, this_try: Try) -> None:
+        """Forgets the answer to a try, if there is one."""
+        answer = self._by_try.pop(this_try, None)
+        if answer is not None:
+            self.size -= answer.size
 
 
 class Delivery:

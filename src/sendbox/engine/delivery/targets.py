@@ -18,8 +18,8 @@ from sendbox.engine.commands.tracing import Traces
 from sendbox.engine.delivery.batches import (
     Delivery,
     Home,
+    KeptAnswers,
     Outlet,
-    ReceiverAnswer,
     Target,
     Try,
     in_one_row,
@@ -45,8 +45,6 @@ _FAULTY_EVENTS_PER_TICK: Final = 8
 _TARGETS_PER_TICK: Final = 256
 #: So many deliveries are forgotten between two pauses; an even number, since an event has two places.
 _DELIVERIES_PER_PAUSE: Final = 1_000
-#: The answers of receivers that a world keeps, the newest ones.
-MAX_ANSWERS: Final = 1_000
 
 
 class Mark(Struct, frozen=True):
@@ -111,8 +109,7 @@ class Outlets:
         self._begun: list[Delivery] = []
         #: how many milliseconds those tries took that took any
         self.took: dict[Try, int] = {}
-        #: the answers of receivers, oldest first
-        self.answers: dict[Try, ReceiverAnswer] = {}
+        self.answers = KeptAnswers()
         #: which webhooks are held before their first try
         self.holds: list[Hold] = []
         #: those that are held now
@@ -181,7 +178,7 @@ class Outlets:
             for delivery in gone:
                 for tried in delivery.tries:
                     self.took.pop(tried, None)
-                    self.answers.pop(tried, None)
+                    self.answers.forget(tried)
             left -= len(gone)
             yield
         place = 0
@@ -459,12 +456,6 @@ class Outlets:
             return False
         self.send(delivery)
         return True
-
-    def note_answer(self, this_try: Try, answer: ReceiverAnswer) -> None:
-        """Keeps the answer of a receiver to a try; the oldest one goes if there are too many."""
-        self.answers[this_try] = answer
-        if len(self.answers) > MAX_ANSWERS:
-            del self.answers[next(iter(self.answers))]
 
     def clear(self) -> None:
         """Forgets what is on its way, when the world ends."""

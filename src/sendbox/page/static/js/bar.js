@@ -30,12 +30,13 @@ function draw() {
   const state = presence.gone ? "gone" : past ? "past" : store.missing ? "none" : store.live ? "on" : "waits";
   const said = { gone: "The sandbox does not answer", past: "the past", none: "not open", on: "live", waits: "connecting" }[state];
   show(bar,
-    h("a.brand", { href: "/_sandbox/" }, h("img", { src: document.querySelector("link[rel=icon]").href, alt: "", width: 24, height: 24 }), "Sendbox"),
+    // a link to the worlds stands beside
+    h("a.brand", { href: "/_sandbox/", tabindex: location.search ? "-1" : null }, h("img", { src: document.querySelector("link[rel=icon]").href, alt: "", width: 24, height: 24 }), "Sendbox"),
     world !== null && h("button.plain.world", {
       type: "button", "aria-haspopup": "dialog", title: "This world: checkpoints, reset, close", onclick: () => manage(world),
     }, h("bdi", world), icon("down")),
     h("span.live", { class: state }, said),
-    world !== null && !past && h("sb-clock"),
+    world !== null && !past && h("sb-clock", { role: "toolbar", "aria-label": "Clock" }),
     h("span.tools",
       location.search && h("a.plain", { href: address({}, []) }, icon("worlds"), h("span.label", "Worlds")),
       h("button.plain", {

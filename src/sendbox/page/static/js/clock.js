@@ -7,6 +7,7 @@ import { STEPS, advance, typed } from "./moving.js";
 import { presentText, run } from "./present.js";
 import { address, go } from "./route.js";
 import { store } from "./store.js";
+import { leaves, setStop, sideOf, walk } from "./toolbar.js";
 import { View, act } from "./view.js";
 import { count, since, when } from "./words.js";
 
@@ -16,6 +17,8 @@ const MODES = {
   auto: "As soon as nothing is under way, time jumps to what is due next.",
   real: "Time passes by itself, at the rate.",
 };
+/** What of the clock can have the focus; the first stop of Tab is the field. */
+const CONTROLS = "a, button, input";
 /** Keys that move the clock, with Alt. */
 const KEYS = { KeyA: "advance", KeyN: "next", KeyI: "idle" };
 
@@ -24,20 +27,22 @@ class Clock extends View {
   #step = "1m";
   #draw = () => this.redraw();
   #key = (event) => this.#pressed(event);
-  #stop = null;
+  #end = null;
+  /** which of the controls is the stop of Tab */
+  #stop = 2;
 
   begin() {
     store.addEventListener("clock", this.#draw);
     store.addEventListener("world", this.#draw);
     addEventListener("keydown", this.#key);
-    this.#stop = run(() => this.#tick());
+    this.#end = run(() => this.#tick());
   }
 
   end() {
     store.removeEventListener("clock", this.#draw);
     store.removeEventListener("world", this.#draw);
     removeEventListener("keydown", this.#key);
-    this.#stop();
+    this.#end();
   }
 
   #pressed(event) {
@@ -46,6 +51,24 @@ class Clock extends View {
     event.preventDefault();
     if (what === "advance") this.#advance();
     else advance(this.world, what === "next" ? { next: 1 } : { until: "idle" });
+  }
+
+  get #controls() {
+    return [...this.querySelectorAll(CONTROLS)];
+  }
+
+  #walk(event) {
+    const by = sideOf(event);
+    if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.target.localName === "input" && !leaves(event.target, by)) return;
+    event.preventDefault();
+    walk(this.#controls, event.target, by);
+  }
+
+  /** The stop of Tab is where the focus is. */
+  #rest(control) {
+    this.#stop = this.#controls.indexOf(control);
+    setStop(this.#controls, control);
   }
 
   /** By what stands in the field. */
@@ -80,7 +103,9 @@ class Clock extends View {
     if (!clock) return [];
     const now = presentText();
     const shown = clock.mode === "real" ? `${now.slice(0, 19)}Z` : now;
-    return h("form.clock", { "aria-label": "Clock", onsubmit: (event) => { event.preventDefault(); this.#advance(); } },
+    const form = h("form.clock", {
+      onsubmit: (event) => { event.preventDefault(); this.#advance(); }, onkeydown: (event) => this.#walk(event), onfocusin: ({ target }) => this.#rest(target),
+    },
       h("time", { datetime: clock.now }, when(shown)),
       h("button.small", { type: "button", title: `${MODES[clock.mode]} Change it.`, "aria-haspopup": "dialog", onclick: () => this.#change() },
         clock.mode === "real" && clock.rate !== 1 ? `real × ${clock.rate}` : clock.mode),
@@ -105,6 +130,9 @@ class Clock extends View {
           type: "button", "aria-label": "Time travel", title: "Time travel: look at the past of this world",
           onclick: () => go(address({ then: Math.max(0, store.entries - 1) })),
         }, icon("past"))));
+    const controls = [...form.querySelectorAll(CONTROLS)];
+    setStop(controls, controls[this.#stop]);
+    return form;
   }
 
   #change() {

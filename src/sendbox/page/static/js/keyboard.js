@@ -7,7 +7,7 @@ import { go } from "./route.js";
 const HELP = [
   ["/", "search"], ["j, ↓", "the next row"], ["k, ↑", "the row before"], ["Home, End", "the first and the last row"],
   ["Enter", "open the row, and go into what it opens"], ["Esc", "back to the list"],
-  ["← →", "on the head of a column: the next head; with Shift: its width"],
+  ["← →", "from part to part of the clock, and of the heads of columns"], ["Shift+← →", "on the head of a column: its width"],
   ["Alt+A, Alt+N, Alt+I", "advance the clock; to the next step; until idle"], ["?", "these keys"],
 ];
 /** The fields of the address that say what is opened. */

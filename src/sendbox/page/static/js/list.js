@@ -73,9 +73,10 @@ class List extends HTMLElement {
   /** The view was drawn again: rows may look different, and another `of` is another list. */
   take(next) {
     const other = this.data?.of !== next.data.of;
+    const opens = next.data.narrow && !this.data?.narrow;
     this.data = next.data;
     this.#items.take(this.data);
-    if (!other) return this.#draw({ anchored: true });
+    if (!other) return this.#draw({ anchored: true, opens });
     this.#items.clear();
     [this.#asking.known, this.scrollTop, this.#stop] = [false, 0, null];
     this.refresh({ anew: true });
@@ -156,7 +157,8 @@ class List extends HTMLElement {
     return this.#wide ? LINE : this.data.height;
   }
 
-  #draw({ anchored = false } = {}) {
+  /** `anchored`: what a person looks at stays; `opens`: a row was opened, and stays in sight where the rows are higher now. */
+  #draw({ anchored = false, opens = false } = {}) {
     const { label, empty } = this.data;
     const { failed, known } = this.#asking;
     if (failed) return show(this, h("p.empty", { role: "alert" }, failed.message));
@@ -169,6 +171,7 @@ class List extends HTMLElement {
     const on = { paused: this.#paused, catchUp: (event) => this.#catchUp(event), pause: () => this.#pause() };
     show(this, bar(this.#items, this.data, on, this.#wide && heads(this, this.data)), h("ul.window", { "aria-label": label, style: { height: `${all.length * this.#height}px` } }, rows(this, this.#items, this.data, { height: this.#height, top, stop: this.#stop })));
     if (top !== this.scrollTop) this.scrollTop = top;
+    if (opens) reveal(this, this.#items.indexOf(this.#stop), this.#height);
     this.#drawn = top;
     this.#more();
   }

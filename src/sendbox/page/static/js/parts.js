@@ -93,11 +93,16 @@ export const facts = (pairs) =>
   h("dl.facts", pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
     .map(([name, value]) => h("div", h("dt", name), h("dd", value))));
 
-/** A table that scrolls by itself. A row is a list of cells, each a value or `td` of its own, or a `tr` with a class of its own. */
-export const table = (label, headings, rows, { card = true } = {}) =>
-  h("div.scroll", { tabindex: "0", role: "group", "aria-label": label, class: card && "card" }, h("table",
-    h("thead", h("tr", headings.map((heading) => h("th", { scope: "col" }, heading)))),
-    h("tbody", rows.map((row) => (Array.isArray(row) ? tr(row) : row)))));
+/**
+ * A table that scrolls by itself; on a narrow page the cells of a row stand below each other, with their headings. A row is
+ * a list of cells, each a value or `td` of its own, or a `tr` with a class of its own.
+ */
+export function table(label, headings, rows, { card = true } = {}) {
+  const body = h("tbody", rows.map((row) => (Array.isArray(row) ? tr(row) : row)));
+  for (const { children } of body.children) [...children].forEach((cell, index) => { cell.dataset.head = headings[index] ?? ""; });
+  return h("div.scroll", { tabindex: "0", role: "group", "aria-label": label, class: card && "card" }, h("table",
+    h("thead", h("tr", headings.map((heading) => h("th", { scope: "col" }, h("bdi", heading))))), body));
+}
 
 /** A row of a table: cells that are not elements of their own become `td`. */
 export const tr = (cells, given = {}) =>

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.operation import ControlError, converted
 from sendbox.control.reading import Page, page, run_in_slices, select, sorted_page
-from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
+from sendbox.control.searching import TEXT, SearchKey, Term, make_filter, parse_terms, text_filter, words
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.views import body_of
+from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.views import body_of, phone_short
 from sendbox.services.numbers import notation
 from sendbox.services.ports import HasPhoneContent, account_of
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 #: What phones can be sorted by.
 SORTS: Final = ("activity", "number", "messages")
+#: What a search says that a phone is; unanswered is one that wrote the last text of its conversation.
+OFFLINE: Final = "offline"
+OPTED_OUT: Final = "opted_out"
+UNANSWERED: Final = "unanswered"
 
 
 async def page_of_phones(
@@ -94,20 +99,50 @@ async def list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
 
 
 async def search_filter(world: World, search: str | None) -> Callable[[str], bool]:
-    """A filter of numbers for a search. Texts of messages are searched once for all numbers."""
-    country = account_of(world).country
+    """A filter of numbers for a search. What takes a look at many texts is found once for all numbers."""
+    country, phones = account_of(world).country, Messaging.of(world).phones
+
+    def result_of(number: str) -> Collection[str]:
+        return [message.result for message in phones.messages_of(number)[-1:]]
+
+    def states_of(number: str) -> list[str]:
+        states = {OFFLINE: phones.is_offline(number), OPTED_OUT: number in account_of(world).optout}
+        return [state for state, holds in states.items() if holds]
+
     keys: dict[str, SearchKey[str]] = {
         "to": lambda value: notation.pattern(value, country).matches,
+        "result": words(STATES, result_of),
+        "is": words((OFFLINE, OPTED_OUT, UNANSWERED), states_of),
         TEXT: lambda value: lambda number: value in number,
     }
     tests = []
     for term in parse_terms(search, keys):
         fits = make_filter(term, keys)
-        numbers_with_text = await _numbers_with_text(world, term.value) if term.key == TEXT else frozenset()
-        tests.append((fits, numbers_with_text, term.excludes))
+        tests.append((fits, await _numbers_that_fit(world, term), term.excludes))
     return lambda number: all(
-        bool(number in numbers_with_text or fits(number)) is not excludes for fits, numbers_with_text, excludes in tests
+        bool(number in numbers or fits(number)) is not excludes for fits, numbers, excludes in tests
     )
+
+
+async def _numbers_that_fit(world: World, term: Term) -> Collection[str]:
+    """The numbers that fit a word of a search by what many texts say; empty for a word that needs no look at them."""
+    if term.key == TEXT:
+        return await _numbers_with_text(world, term.value)
+    if (term.key, term.value) == ("is", UNANSWERED):
+        return await _unanswered_numbers(world)
+    return frozenset()
+
+
+async def _unanswered_numbers(world: World) -> Collection[str]:
+    """The numbers of the phones that wrote the last text of their conversation."""
+    numbers, _ = await list_numbers(world)
+    unanswered = set()
+    written = Messaging.of(world).phones.written
+    for number in await select(numbers, lambda number: bool(written.of(number))):
+        last = (await run_in_slices(phone_short(world, number))).last
+        if last is not None and last.direction == "out":
+            unanswered.add(number)
+    return unanswered
 
 
 async def _numbers_with_text(world: World, value: str) -> Collection[str]:

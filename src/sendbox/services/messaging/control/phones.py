@@ -71,9 +71,10 @@ async def phones(
 ) -> PhoneList:
     """Every phone that was written to or wrote, in order of first appearance.
 
-    `search` finds them by number and by the texts to and from them. With `form=short` each has how many texts it
-    `received` and `sent`, the `last` of its conversation, and the newest message to it where that is `absent`. With
-    `sort=activity` the phone on which something happened last is the newest.
+    `search` finds them by number, by the texts to and from them, by the result of the newest message to them, and by
+    what they are. With `form=short` each has how many texts it `received` and `sent`, the `last` of its conversation,
+    and the newest message to it where that is `absent`. With `sort=activity` the phone on which something happened last
+    is the newest.
     """
     world = call.hosted.world
     fits = await search_filter(world, search)

@@ -1,6 +1,7 @@
 /** The columns of a list on a wide page: their heads by which it is sorted, and their widths, which a person can change. */
 
 import { h } from "../dom.js";
+import { sideOf, walk } from "../toolbar.js";
 
 /** From this width of the page on a list has columns. */
 export const WIDE = matchMedia("(min-width: 1000px)");
@@ -58,14 +59,12 @@ function title({ sorting: { by, order, to } }, { title: text, sort }, number, on
     sorted && [h("span", { "aria-hidden": "true" }, falls ? " ↓" : " ↑"), h("span.sr", falls ? ", falling" : ", rising")]);
 }
 
-const headsOf = (element) => [...element.querySelectorAll(".list-head")];
-
 function pressed(event, element, data, number) {
-  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const by = sideOf(event);
   if (!by) return;
   event.preventDefault();
   if (event.shiftKey) widen(element, data, number, by * STEP);
-  else headsOf(element)[headsOf(element).indexOf(event.target) + by]?.focus();
+  else walk([...element.querySelectorAll(".list-head")], event.target, by);
 }
 
 function drag(event, element, data, number) {

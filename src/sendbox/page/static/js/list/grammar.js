@@ -8,7 +8,7 @@ export const STATES = ["waiting", "sending", "delivered", "failed", "held", "dro
 /** The keys of each list with the values that are offered. `docs/control/messaging.md` has what they mean. */
 export const KEYS = {
   messages: { to: [], tag: [], channel: CHANNELS, result: RESULTS, before: TIMES, after: TIMES, from: [], operation: ["send*"] },
-  phones: { to: [] },
+  phones: { to: [], result: RESULTS, is: ["offline", "opted_out", "unanswered"] },
   requests: {
     to: [], tag: [], operation: ["send*"], status: ["200", "4*", "5*"], method: ["GET", "POST"], path: [], key: [], remark: ["*"],
     before: TIMES, after: TIMES,
@@ -21,9 +21,9 @@ export const KEYS = {
 /** Filters as buttons: a label and a word of a search. */
 export const CHIPS = {
   messages: [["failed", "result:failed"], ["undelivered", "result:undelivered"], ["rejected", "result:rejected"], ["last 10 minutes", "after:10m"]],
-  phones: [],
+  phones: [["failed", "result:failed"], ["undelivered", "result:undelivered"], ["unanswered", "is:unanswered"], ["offline", "is:offline"], ["opted out", "is:opted_out"]],
   requests: [["refused", "status:4*"], ["last 10 minutes", "after:10m"]],
-  webhooks: [["answered 5xx", "status:5*"], ["failures", "result:failed"], ["last 10 minutes", "after:10m"]],
+  webhooks: [["answered 5xx", "status:5*"], ["failed", "state:failed"], ["waiting", "state:waiting"], ["last 10 minutes", "after:10m"]],
 };
 
 const LAST = /^(.*\s|)(-?)(\S*)$/s;

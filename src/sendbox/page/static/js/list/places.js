@@ -10,8 +10,13 @@ export function range(list, length, height, top = list.scrollTop) {
   return [Math.min(first, last), last];
 }
 
+/** On a touch screen nothing points at a row, and one that was tapped keeps the focus: only keys say that it is looked at. */
+const TOUCH = matchMedia("(hover: none)");
+
 /** The row under the pointer, or with the focus; null where there is none. */
-export const looksAt = (list) => list.querySelector("li:hover") ?? list.querySelector("li:focus-within");
+export const looksAt = (list) => (TOUCH.matches
+  ? list.querySelector("li:has(:focus-visible)")
+  : list.querySelector("li:hover") ?? list.querySelector("li:focus-within"));
 
 /** Where a list must be scrolled to, so that the row that a person looks at stays where it is; if it is gone, the next one. */
 export function anchor(list, items, height) {
@@ -23,8 +28,9 @@ export function anchor(list, items, height) {
   return list.scrollTop;
 }
 
-/** Scrolls a list as little as needed to see a row whole, below what stands above the rows. */
+/** Scrolls a list as little as needed to see a row whole, below what stands above the rows; -1 is none. */
 export function reveal(list, index, height) {
+  if (index < 0) return;
   const seen = list.clientHeight - (list.querySelector(".list-bar")?.offsetHeight ?? 0);
   const [top, end] = [index * height, (index + 1) * height];
   if (top < list.scrollTop) list.scrollTop = top;

@@ -1,11 +1,13 @@
 /**
  * The timeline of a message as a picture: a lane for each attempt, for the phone, and for webhooks, on the time of the
  * world. A column is an instant at which something happened; the longer the time to the next one, the wider it is, but
- * not in proportion, so that a second and ten minutes can both be read.
+ * not in proportion, so that a second and ten minutes can both be read. Where there is little room the marks of a lane
+ * stand in rows below its name, each instant with its time.
  */
 
 import { h } from "../dom.js";
-import { count, since, statusTone, tone, when } from "../words.js";
+import { count, since, tone, when } from "../words.js";
+import { ended, toneOf } from "./tries.js";
 
 /** So many instants are drawn. */
 const MOST = 40;
@@ -29,10 +31,8 @@ function lanesOf({ message, entries, deliveries }) {
     falls: fallbacks(entries).filter(({ attempt }) => attempt === number && attempt < message.attempts.length).map(({ at }) => at),
   }));
   const acts = entries.filter(({ kind }) => kind in ACTS).map(({ at, kind }) => ({ at, word: ACTS[kind], tone: "way" }));
-  const tries = deliveries.flatMap((delivery) => delivery.tries.map(({ at, status, error }, index) => ({
-    at,
-    word: `${index ? `${index + 1} · ` : ""}${status ?? error ?? "under way"}`,
-    tone: status === null && error === null ? "way" : statusTone(status),
+  const tries = deliveries.flatMap((delivery) => delivery.tries.map((tried, index) => ({
+    at: tried.at, word: `${index ? `${index + 1} · ` : ""}${ended(tried)}`, tone: toneOf(tried),
   })));
   return [
     { name: "client", note: "accepted", marks: [{ at: message.accepted_at, word: "accepted", tone: "way" }] },
@@ -55,7 +55,9 @@ export function picture(story) {
     const gap = index + 1 < instants.length ? Date.parse(instants[index + 1]) - Date.parse(at) : 0;
     return `minmax(${(4 + 1.3 * Math.log10(1 + gap / 1000)).toFixed(1)}rem, max-content)`;
   });
-  const cell = (row, place, ...content) => h("span.story-cell", { style: { "grid-row": String(row), "grid-column": String(place) } }, ...content);
+  const cell = (row, place, ...content) => h("span.story-cell", {
+    style: { "grid-row": String(row), "grid-column": String(place) }, "data-at": since(instants[place - 2], start),
+  }, ...content);
   return h("div.story-picture.scroll", { tabindex: "0", role: "group", "aria-label": "Timeline" },
     h("div.story-grid", {
       role: "img", "aria-label": `${count(lanes.length, "lane")}, ${count(every.length, "instant")}; the steps below say the same.`,

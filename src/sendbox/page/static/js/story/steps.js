@@ -3,6 +3,7 @@
 import { h } from "../dom.js";
 import { badge } from "../parts.js";
 import { cut, inWords, since, statusTone, when } from "../words.js";
+import { answered } from "./tries.js";
 import { why } from "./why.js";
 
 /** So many steps are shown at first. */
@@ -24,7 +25,7 @@ const LINES = {
   transition: ({ channel, result, info }) => [channelOf(channel), " ", badge(result), info && [" ", h("bdi.quiet", info)]],
   refusal: ({ channel, message }) => [channelOf(channel), " ", badge("refused", "bad"), " ", h("bdi.quiet", reason(message))],
   fallback: ({ channel, why }) => [channelOf(channel), " is given up (", h("bdi", why), "), and the next channel begins"],
-  try: ({ number, status, error }) => ["Webhook ", number > 1 && `(try ${number}) `, "→ ", badge(String(status ?? error ?? "under way"), status === null && error === null ? "way" : statusTone(status))],
+  try: (tried) => ["Webhook ", tried.number > 1 && `(try ${tried.number}) `, "→ ", answered(tried)],
   request: ({ method, path, status }) => [h("code", `${method} ${cut(path.split("?")[0], 200)}`), " → ", badge(String(status || "no answer"), statusTone(status || null))],
 };
 

@@ -8,18 +8,20 @@ import { since, statusTone, when } from "../words.js";
 export const isFailed = (tried) => tried !== undefined && (tried.error !== null || (tried.status !== null && statusTone(tried.status) !== "good"));
 
 /** How a try ended: the status, a word for why there was none, or that it has not. */
-export const ended = ({ status, error }) => String(status ?? error ?? "under way");
+export const ended = ({ status, error }) => String(status ?? error?.replaceAll(/[-_]/g, " ") ?? "under way");
 
-/** The same as a mark. */
-const answered = (tried) =>
-  badge(ended(tried), tried.status === null && tried.error === null ? "way" : isFailed(tried) ? "bad" : "good");
+/** The style of a try: good, bad, or still under way. */
+export const toneOf = (tried) => (tried.status === null && tried.error === null ? "way" : isFailed(tried) ? "bad" : "good");
+
+/** How a try ended as a mark. */
+export const answered = (tried) => badge(ended(tried), toneOf(tried));
 
 /** The state of a webhook as a mark; red also where it waits because the receiver failed. */
 export const stateOf = (state, last) => (["waiting", "held"].includes(state) && last && isFailed(last) ? badge(state, "bad") : badge(state));
 
 /** Headers as a table. */
 export const headers = (pairs, label = "Headers") =>
-  h("div.scroll", { tabindex: "0", role: "group", "aria-label": label }, h("table.story-headers",
+  h("div", { role: "group", "aria-label": label }, h("table.story-headers",
     h("tbody", pairs.map(([name, value], index) => h("tr", { key: index }, h("th", { scope: "row" }, h("bdi", name)), h("td", text(value, 400)))))));
 
 /** All tries in a table, and the answer to each of them, that of the last open. */

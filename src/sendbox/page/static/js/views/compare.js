@@ -5,11 +5,13 @@ import { h } from "../dom.js";
 import { copy, facts, json, searchBox, table } from "../parts.js";
 import { go, viewOf } from "../route.js";
 import { View } from "../view.js";
-import { count, cut, when } from "../words.js";
+import { count, cut, inWords, when } from "../words.js";
 
 /** Entries around the first difference, and worlds that are offered. */
 const AROUND = 6;
 const OFFERED = 20;
+/** What control says of a field that one of them does not have. */
+const NOTHING = "(nothing)";
 
 class Compare extends View {
   /** Not at each entry: a comparison reads all of both worlds. */
@@ -60,7 +62,7 @@ class Compare extends View {
         h("p.compare-word", same ? "Equal" : "Different"),
         h("p", same ? `All ${count(equal, "entry", "entries")} are the same.` : h("bdi", cut(first.what, 400))),
         facts([[mine, h("code.compare-digest", digest.here.slice(0, 16))], [other, h("code.compare-digest", digest.there.slice(0, 16))],
-          ["Equal entries before", same ? null : equal.toLocaleString("en")]])),
+          ["Equal entries before it", same ? null : equal.toLocaleString("en")]])),
       leftOut.length > 0 && h("ul.quiet", leftOut.map((note) => h("li", note))),
       !same && this.#fields(first.fields),
       !same && this.#rows(rows, first, [mine, other]),
@@ -71,8 +73,8 @@ class Compare extends View {
   /** What differs in the entry, where both have one. */
   #fields(fields) {
     if (!fields.length) return null;
-    const shown = (value) => (value === null || value === undefined ? h("span.quiet", "nothing") : h("bdi.mono.text", cut(JSON.stringify(value), 300)));
-    return table("What differs", ["Field", h("bdi", this.field("world")), h("bdi", this.field("with"))],
+    const shown = (value) => (value === null || value === undefined || value === NOTHING ? h("span.quiet", "nothing") : h("bdi.mono.text", cut(JSON.stringify(value), 300)));
+    return table("What differs", ["Field", this.field("world"), this.field("with")],
       fields.map((field) => [h("td.mono", field.path), shown(field.here), shown(field.there)]));
   }
 
@@ -90,7 +92,7 @@ class Compare extends View {
     if (entry === null) return h("div.compare-gap", h("span.sr", "nothing like this"));
     const first = entry.n === differs?.n;
     return h("details", { class: first ? "differs" : entry.only && "only" }, h("summary",
-      h("time", when(entry.at)), " ", h("bdi", entry.words || entry.kind),
+      h("time", when(entry.at)), " ", h("bdi", inWords(entry.words || entry.kind)),
       first ? h("span.badge.bad", "first difference") : entry.only && h("span.badge.fair", other ? "differs" : "only here")),
     json(entry.canonical.length === 1 ? entry.canonical[0] : entry.canonical));
   }

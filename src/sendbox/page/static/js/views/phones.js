@@ -11,7 +11,7 @@ import { SHOWN, cut, time } from "../words.js";
 import "../phone/handset.js";
 
 const COLUMNS = [
-  { title: "Number", sort: "number", width: "10rem" }, { title: "State", width: "minmax(6rem, 12rem)" }, { title: "Last text", width: "minmax(0, 1fr)" },
+  { title: "Number", sort: "number", width: "10rem" }, { title: "State", width: "9.5rem" }, { title: "Last text", width: "minmax(0, 1fr)" },
   { title: "Messages", sort: "messages", width: "6.5rem" }, { title: "Last", sort: null, width: "6rem" },
 ];
 
@@ -68,12 +68,11 @@ class Phones extends View {
     const newest = last ?? missing;
     return h("a.row", { href: this.#at({ phone: number }), "aria-current": number === chosen ? "true" : null },
       h("span.line", h("strong.col1", h("bdi", number)),
-        h("span.marks.col2", unread && h("span.unread", h("span.sr", "new")), missing && badge(missing.result),
-          !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out")),
+        h("span.marks.col2", unread && h("span.unread", h("span.sr", "new")), !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out")),
         h("span.quiet.only-wide.col4", messages.toLocaleString("en")),
         newest && h("span.end.quiet.col5", time(newest.at).slice(0, 8))),
       h("span.line.col3",
-        last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),
+        missing && badge(missing.result), last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),
         h("bdi.text", { class: last ? null : "quiet" }, newest ? cut(newest.body.replaceAll("\n", " "), SHOWN) || "no text" : "nothing has arrived yet")));
   }
 
