@@ -100,17 +100,20 @@ class Simulator:
 
     # -- hand-over
 
-    def submission_due(self, submission: Submission) -> None:
-        """The instant of a submission's hand-over has come: its recipients are tried in order."""
-        messages = submission.messages
-        now, timeline = self._world.clock.now, self._world.timeline
+    def schedule(self, submission: Submission, at: int) -> None:
+        """Schedules the hand-over of a submission: a step for each of its messages, in order."""
+        messages, together = submission.messages, self._world.timeline.together
         if messages[-1].index - messages[0].index == len(messages) - 1:
-            if len(messages) > 1:  # a step each, so that no step takes long
-                timeline.together(now, messages[1].ordinal, self.message_due, messages[1:])
+            together(at, messages[0].ordinal, self.submission_due, messages)
         else:  # some were left out
-            for message in messages[1:]:
-                timeline.together(now, message.ordinal, self.message_due, (message,))
-        self.message_due(messages, 0, 1)
+            for message in messages:
+                together(at, message.ordinal, self.submission_due, (message,))
+
+    def submission_due(self, messages: Sequence[Message], first: int, last: int) -> int:
+        """The instant at which messages are handed over has come. Returns where it stopped: after a submission."""
+        message = messages[first]
+        following = message.submission.messages[-1].index - message.index
+        return self.message_due(messages, first, min(last, first + 1 + following))
 
     def message_due(self, messages: Sequence[Message], first: int, last: int) -> int:
         """Begins first attempts, unless promotional hours or the normal queue hold a message back (A84, A18)."""

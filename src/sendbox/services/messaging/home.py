@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Movements(Protocol):
     """The part that moves attempts from result to result (`flow.py`)."""
 
-    def submission_due(self, submission: Submission) -> None:
-        """The instant of a submission's hand-over has come."""
+    def schedule(self, submission: Submission, at: int) -> None:
+        """Schedules the hand-over of a submission."""
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result."""

@@ -206,9 +206,7 @@ class Messaging(Part):
                 if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
                     _note_overtaking(world, submission)
                 if submission.messages:
-                    world.timeline.at(
-                        _first_attempt_at(send, now), submission.ordinal, self.simulator.submission_due, submission
-                    )
+                    self.simulator.schedule(submission, _first_attempt_at(send, now))
         return Accepted(request, request_id, base_ids, answers, findings)
 
     def is_test(self, phone: str) -> bool:
