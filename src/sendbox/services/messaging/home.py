@@ -39,7 +39,7 @@ class Movements(Protocol):
     def transition_due(self, attempts: Sequence[Attempt], first: int, last: int) -> int:
         """The next entry of the plan of attempts has come."""
 
-    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None) -> None:
+    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None, plan: Plan | None = None) -> None:
         """A result is reached, by one attempt or by some of the same kind."""
 
     def move_by_hand(self, message: Message, result: str, info: str | None) -> None:
