@@ -66,7 +66,7 @@ def canonical_in_slices(world: World, kinds: KindTable) -> Generator[None, None,
 
 
 def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
-    """Every line with the number of its entry; None if it is time for a pause."""
+    """Every line with the number of its entry; None if it is time for a pause. The canon is of no more use after it."""
     journal, work = canon.world.journal, 0
     for number in range(journal.first, len(journal)):
         for line in _lines_of(canon, number):
@@ -76,6 +76,7 @@ def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
                 work = 0
                 yield None
         work += 1
+    yield from canon.clear()
 
 
 def _lines_of(canon: Canon, number: int) -> Iterator[Line]:
@@ -103,6 +104,14 @@ class Canon(Observer):
         self._equal: Counter[str] = Counter()
         #: what a request was named by -> its content, and its ordinal among equal ones
         self._requests: dict[Hashable, str] = {}
+
+    def clear(self) -> Iterator[None]:
+        """Forgets the requests, with pauses: to free many at once takes long."""
+        for names in (self._requests, self._equal):
+            while names:
+                for _ in range(min(len(names), _SLICE)):
+                    names.popitem()
+                yield
 
     def plain(self, name: str) -> str:
         """The text that a name was derived from; any other text unchanged."""
