@@ -9,12 +9,13 @@ journal is read entry by entry; what an entry alone does not tell is remembered 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from sendbox.engine.journal import CODE
+from sendbox.engine.kept import empty
 from sendbox.engine.kinds.rows import KindTable, Observer
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class Sum:
 
 Memory = TypeVar("Memory")
 #: So much is looked at between two pauses.
-_SLICE: Final = 100
+_SLICE: Final = 20
 
 
 class Collector(Observer):
@@ -278,6 +279,11 @@ class Collector(Observer):
         memory: Memory = self._memories.get(kind) or self._memories.setdefault(kind, kind())
         return memory
 
+    def clear(self) -> Iterator[None]:
+        """Forgets earlier entries, with pauses."""
+        for memory in self._memories.values():
+            yield from empty(*vars(memory).values())
+
 
 def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generator[None, None, Collected]:
     """Collects everything that was tried in a world, from entry `first` of its journal on; pauses every few entries."""
@@ -287,4 +293,5 @@ def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generat
         if collector.work >= _SLICE:  # a batch of events is many entries' work
             collector.work = 0
             yield
+    yield from collector.clear()
     return Collected(collector.tally, collector.leaned)
