@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
+#: Ticks between two looks at the machine's clock: as many as may take long, and as many as never did so far.
+MIN_TICKS: Final = 32
+MAX_TICKS: Final = 128
 #: So many different remarks are counted for a world, and so many are named in the summary.
 MOST_ADVISED: Final = 1_000
 MOST_NAMED: Final = 20
@@ -139,6 +142,22 @@ class Slice:
                     self.begin()
         finally:
             work.close()
+
+
+class Portion:
+    """How many ticks are done between two looks at the clock: more of them where they take a small part of a slice."""
+
+    __slots__ = ("ticks",)
+
+    def __init__(self) -> None:
+        self.ticks = MIN_TICKS
+
+    def fit(self, took: int) -> None:
+        """Fits the next portion to the nanoseconds that this one took."""
+        if took > SLICE_NS // 2:
+            self.ticks = MIN_TICKS
+        elif took < SLICE_NS // 8:
+            self.ticks = min(2 * self.ticks, MAX_TICKS)
 
 
 def spread(steps: Iterator[None], then: Callable[[], object] = lambda: None) -> None:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home
 
 #: So many messages are taken apart between two pauses.
-_RELEASED: Final = 1000
+_RELEASED: Final = 250
 
 
 class Messaging(Part):
