@@ -65,7 +65,7 @@ async def test_a_slice_pauses_only_when_it_is_over(monkeypatch: pytest.MonkeyPat
     assert (work.over, turned) == (False, True)
 
 
-def test_a_portion_fits_what_it_took() -> None:
+async def test_a_portion_fits_what_it_took() -> None:
     """Cheap ticks make it larger, up to a bound; where it took long it begins anew, else it stays."""
     portion = Portion()
     sizes = []

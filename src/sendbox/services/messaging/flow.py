@@ -187,8 +187,7 @@ class Simulator:
         begun: list[Attempt] = []
         alone, noting = decided, False
         place = first
-        for message in messages[first:last]:
-            place += 1
+        for place, message in enumerate(messages[first:last], first + 1):
             message.last = attempt = Attempt(message, number, message.last, course)
             for check in applicable:
                 if check.refuses(checks, message, number, step):
@@ -205,9 +204,9 @@ class Simulator:
                     cost_of = home.costs.of(step.channel, prepared.count)
                     late = billing.complete_at > now
                     noting = late or world.chooser.noted or bool(prepared.targets) or checks.remembering
-                    alone = alone or noting
+                    alone = alone or noting or self._must_move_alone(attempt, plan)
                 price = cost_of(message.phone)
-                if not billing.charge(*price):
+                if not billing.charge(price):
                     refusal = CREDIT
                     break
                 attempt.price = price
@@ -221,7 +220,7 @@ class Simulator:
                     if prepared.targets:
                         phones.make_links(attempt, prepared)
             begun.append(attempt)
-            if alone or (place == first + 1 and self._must_move_alone(attempt, plan)):
+            if alone:
                 break
         if begun and begun[-1].message is submission.messages[-1]:
             submission.prepared = None  # no recipient follows
@@ -332,7 +331,7 @@ class Simulator:
             code in _BAD_ENDS or (course.state == ACCEPTED and attempt.step.ttl is not None)
         ):
             return True
-        return (code in _BY_HANDSET and home.phones.may_be_off) or not LEGAL[attempt.step.channel][course.state][code]
+        return code in _BY_HANDSET and home.phones.may_be_off
 
     def transition_due(self, attempts: Sequence[Attempt], first: int, last: int) -> int:
         """The next entry of their plans has come. Returns where it stopped: where one does not do as the first."""
@@ -364,10 +363,12 @@ class Simulator:
         if code in _BY_HANDSET and home.phones.park(attempt):
             return
         if not LEGAL[attempt.step.channel][attempt.course.state][code]:
-            self._world.journal.add(self._world.clock.now, CODE["illegal"], (attempt, STATES[code]))
+            for member in attempts:
+                self._world.journal.add(self._world.clock.now, CODE["illegal"], (member, STATES[code]))
             if attempt.decision is None or not attempt.decision.illegal:
                 # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
-                attempt.replan(None)
+                for member in attempts:
+                    member.replan(None)
                 return
         if position + 1 == len(plan):
             self.enter(attempts, code, info)
