@@ -39,6 +39,10 @@ ASKED: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("record", "GET", f"{WORLD}/record", None),
     ("digest", "GET", f"{WORLD}/digest", None),
     ("coverage", "GET", f"{WORLD}/coverage", None),
+    ("coverage of all worlds as HTML", "GET", "/_sandbox/coverage?format=html", None),
+    ("coverage of one dimension", "GET", f"{WORLD}/coverage/fields", None),
+    ("report", "GET", f"{WORLD}/report", None),
+    ("assumptions", "GET", f"{WORLD}/assumptions", None),
     ("20,000 unknown keys", "PUT", f"{WORLD}/scenario", {"sendbox": 1, **{f"key{n}": 1 for n in range(20_000)}}),
     (
         "10,000 rules",
@@ -130,7 +134,8 @@ async def ask(app: Any, method: str, path: str, value: Any = None) -> None:
     body = value if isinstance(value, bytes) else b"" if value is None else orjson.dumps(value)
     kind = "application/x-www-form-urlencoded" if path == "/Send" else "application/json"
     headers = [(b"host", b"box"), (b"content-type", kind.encode()), (b"x-api-key", KEY.encode())]
-    call = AsgiCall(method, "http", ("127.0.0.1", 80), path, "", headers)
+    address, _, query = path.partition("?")
+    call = AsgiCall(method, "http", ("127.0.0.1", 80), address, query, headers)
     places = iter(range(0, max(1, len(body)), _PIECE))
 
     async def receive() -> Message:

@@ -13,9 +13,10 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.control import routes
-from sendbox.control.reading import CLEARED, clear_in_slices
+from sendbox.control.reading import run_in_slices
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
+from sendbox.engine.kept import ITEMS_PER_PAUSE, empty
 from sendbox.language import LANGUAGE
 from sendbox.runtime.bounds import MAX_WAITING_BUILDS
 from sendbox.runtime.slot import CHECKPOINTS, Slice
@@ -332,7 +333,7 @@ async def test_what_is_large_is_freed_in_slices(monkeypatch: pytest.MonkeyPatch)
     """To free all of a large collection at once would hold the loop: it has its turn after each part."""
     monkeypatch.setattr(Slice, "over", True)
     parts = 3
-    items, names = list(range(parts * CLEARED)), dict.fromkeys(range(parts * CLEARED))
+    items, names = list(range(parts * ITEMS_PER_PAUSE)), dict.fromkeys(range(parts * ITEMS_PER_PAUSE))
     turns = 0
 
     async def count() -> None:
@@ -341,5 +342,5 @@ async def test_what_is_large_is_freed_in_slices(monkeypatch: pytest.MonkeyPatch)
             turns += 1
             await asyncio.sleep(0)
 
-    await asyncio.gather(clear_in_slices(items, names), count())
+    await asyncio.gather(run_in_slices(empty(items, names)), count())
     assert turns >= 2 * parts - 1

@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
-from sendbox.runtime.slot import HostedWorld, Slice
+from sendbox.runtime.slot import HostedWorld, Portion, Slice
 from tests.scenarios import make_blueprint
 
 pytestmark = pytest.mark.asyncio
@@ -63,3 +63,29 @@ async def test_a_slice_pauses_only_when_it_is_over(monkeypatch: pytest.MonkeyPat
     now = 1_000_001
     await work.pause()
     assert (work.over, turned) == (False, True)
+
+
+async def test_a_portion_fits_what_it_took() -> None:
+    """Cheap ticks make it larger, up to a bound; where it took long it begins anew, else it stays."""
+    portion = Portion()
+    sizes = []
+    for took in (0, 200_000, 0, 0, 600_000):
+        portion.fit(took)
+        sizes.append(portion.ticks)
+    assert sizes == [64, 64, 128, 128, 32]
+
+
+async def test_slices_of_one_task_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second piece of work goes on with the slice of the first; that of another task has its own."""
+    now = 0
+    monkeypatch.setattr("sendbox.runtime.slot.wall.monotonic_ns", lambda: now)
+    first = Slice()
+    first.begin()
+    now = 1_000_001
+    assert Slice().over
+
+    async def other() -> bool:
+        return Slice().over
+
+    assert not await asyncio.create_task(other())
+    assert not Slice().over

@@ -136,7 +136,8 @@ async def coverage_of(call: Call, dimension: str, scope: NamedScope = None) -> D
     parsed_scope = _scope(catalog, scope)
     total = await call.runtime.tried.of_world(hosted, catalog)
     report = Report(catalog, total.tally, total.leaned, scope=parsed_scope, declared=total.declared)
-    return read(report.dimension_json(dimension), Dimension)
+    in_executor = asyncio.get_running_loop().run_in_executor
+    return read(await in_executor(None, report.dimension_json, dimension), Dimension)
 
 
 @operation("GET", "/coverage", answers=Covered | _TEXT, unmasked=True)
@@ -161,9 +162,10 @@ def _scope(catalog: Catalog, scope: str | None) -> Scope | None:
 
 async def _write_report(catalog: Catalog, total: Sum, form: str, scope: Scope | None) -> object:
     report = Report(catalog, total.tally, total.leaned, scope=scope, declared=total.declared)
+    in_executor = asyncio.get_running_loop().run_in_executor  # all that can be tried is looked through several times
     if form == "json":
-        return read(report.as_json(), Covered)
-    text = await asyncio.get_running_loop().run_in_executor(None, report.render, form)  # ten milliseconds of HTML
+        return read(await in_executor(None, report.as_json), Covered)
+    text = await in_executor(None, report.render, form)
     return Text(text, _MEDIA[form])
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 V = TypeVar("V")
-#: So many items are freed between two looks at the clock.
-CLEARED: Final = 64
 #: So many items are sorted between two pauses; then these runs are merged.
 _RUN: Final = 2_000
 #: How the items of a list may be shown.
@@ -58,17 +56,6 @@ async def map_in_slices(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
         views.append(view(item))
         await work.pause()
     return views
-
-
-async def clear_in_slices(*collections: dict[Any, Any] | list[Any]) -> None:
-    """Empties large collections: to free many items at once holds the loop."""
-    work = Slice()
-    for collection in collections:
-        take = collection.popitem if isinstance(collection, dict) else collection.pop
-        while collection:
-            for _ in range(min(len(collection), CLEARED)):
-                take()
-            await work.pause()
 
 
 async def newest(items: Sequence[T], fits: Callable[[T], bool], last: int | None) -> list[T]:

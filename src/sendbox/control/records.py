@@ -17,7 +17,7 @@ import orjson
 from sendbox.control.answers import CanonicalEntry, Proof
 from sendbox.control.arguments import After, Last, Limit, Wait, described
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
-from sendbox.control.reading import clear_in_slices, map_in_slices, newest, remembered, select, wait_for
+from sendbox.control.reading import map_in_slices, newest, remembered, run_in_slices, select, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import Answer, Instant, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
@@ -26,6 +26,7 @@ from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
+from sendbox.engine.kept import empty
 from sendbox.engine.kinds.answers import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
 from sendbox.engine.kinds.happened import narrator_of
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
@@ -398,7 +399,7 @@ async def events(call: Call) -> Events:
         ),
         country=account_of(world).country,
     )
-    await clear_in_slices(carried, waiting, targets, order)
+    await run_in_slices(empty(carried, waiting, targets, order))
     return answer
 
 

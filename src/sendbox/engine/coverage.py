@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from sendbox.engine.journal import CODE
+from sendbox.engine.kept import empty
 from sendbox.engine.kinds.rows import KindTable, Observer
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class Sum:
 
 Memory = TypeVar("Memory")
 #: So much is looked at between two pauses.
-_SLICE: Final = 100
+_SLICE: Final = 20
 
 
 class Collector(Observer):
@@ -290,6 +291,11 @@ class Collector(Observer):
         memory: Memory = self._memories.get(kind) or self._memories.setdefault(kind, kind())
         return memory
 
+    def clear(self) -> Iterator[None]:
+        """Forgets earlier entries, with pauses."""
+        for memory in self._memories.values():
+            yield from empty(*vars(memory).values())
+
 
 def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generator[None, None, Collected]:
     """Collects everything that was tried in a world, from entry `first` of its journal on; pauses every few entries."""
@@ -299,4 +305,5 @@ def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generat
         if collector.work >= _SLICE:  # a batch of events is many entries' work
             collector.work = 0
             yield
+    yield from collector.clear()
     return Collected(collector.tally, collector.leaned)

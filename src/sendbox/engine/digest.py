@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import orjson
 
 from sendbox.engine import bounds
+from sendbox.engine.kept import empty
 from sendbox.engine.kinds.rows import KindTable, Line, Observer
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def canonical_in_slices(world: World, kinds: KindTable) -> Generator[None, None,
 
 
 def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
-    """Every line with the number of its entry; None if it is time for a pause."""
+    """Every line with the number of its entry; None if it is time for a pause. The canon is of no more use after it."""
     journal, work = canon.world.journal, 0
     for number in range(journal.first, len(journal)):
         for line in _lines_of(canon, number):
@@ -76,6 +77,7 @@ def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
                 work = 0
                 yield None
         work += 1
+    yield from canon.clear()
 
 
 def _lines_of(canon: Canon, number: int) -> Iterator[Line]:
@@ -103,6 +105,10 @@ class Canon(Observer):
         self._equal: Counter[str] = Counter()
         #: what a request was named by -> its content, and its ordinal among equal ones
         self._requests: dict[Hashable, str] = {}
+
+    def clear(self) -> Iterator[None]:
+        """Forgets the requests, with pauses."""
+        yield from empty(self._requests, self._equal)
 
     def plain(self, name: str) -> str:
         """The text that a name was derived from; any other text unchanged."""

@@ -56,7 +56,17 @@ class Kept(list[T]):
         return Forgotten(gone, first + len(stays))
 
 
-#: The number of items that are read between two pauses.
+def empty(*collections: dict[Any, Any] | set[Any] | list[Any]) -> Generator[None, None, None]:
+    """Empties large collections, with pauses: to free many items at once takes long."""
+    for collection in collections:
+        take = collection.popitem if isinstance(collection, dict) else collection.pop
+        while collection:
+            for _ in range(min(len(collection), ITEMS_PER_PAUSE)):
+                take()
+            yield
+
+
+#: The number of items that are read, or freed, between two pauses.
 ITEMS_PER_PAUSE: Final = 100
 
 

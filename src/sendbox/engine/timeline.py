@@ -107,15 +107,19 @@ class Timeline:
                 continue
             if subject is self._newest:
                 self._newest = None
-            first = subject.first
-            last = min(len(subject.whats), first + most - fired)
+            whats, first = subject.whats, subject.first
+            last = len(whats)
+            if last - first > most - fired:
+                last = first + most - fired
             if steps and steps[0][0] == instant:  # those before it
                 apart = steps[0][1] - rank
-                last = min(last, first + apart + (steps[0][2] > seq + apart))
-            done = handler(subject.whats, first, last) - first
+                if last - first > apart:
+                    last = first + apart + (steps[0][2] > seq + apart)
+            place = handler(whats, first, last)
+            done = place - first
             fired += done
-            subject.first += done
-            if subject.first < len(subject.whats):
+            if place < len(whats):
+                subject.first = place
                 heappush(steps, (instant, rank + done, seq + done, handler, subject))
         self.fired += fired
         return fired

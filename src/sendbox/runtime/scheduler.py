@@ -15,14 +15,13 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import iso, show
 from sendbox.engine.timeline import Goal
-from sendbox.runtime.slot import Conflict, FailedTries, HostedWorld, Slice
+from sendbox.runtime import wall
+from sendbox.runtime.slot import MIN_TICKS, Conflict, FailedTries, HostedWorld, Portion, Slice
 
 if TYPE_CHECKING:
     from sendbox.runtime.dispatcher import Dispatcher
     from sendbox.runtime.interface import RuntimeInterface
 
-#: Ticks between two looks at the machine's clock.
-MAX_TICKS: Final = 32
 #: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
 #: The most real seconds that an answer waits for the webhooks that come before it; a client of httpx waits for five.
@@ -78,7 +77,7 @@ class Mover:
         work = Slice()
         try:
             while True:
-                ticks = world.run(until, MAX_TICKS, settle=False)
+                ticks = world.run(until, MIN_TICKS, settle=False)
                 until = world.clock.read(reading)  # the scenario may have changed the clock
                 self._dispatcher.check(hosted)
                 batches = world.outlets.take()
@@ -236,6 +235,7 @@ class _Advance:
         "_dispatcher",
         "_hosted",
         "_instants",
+        "_portion",
         "_runtime",
         "_sent_by_hand",
         "_settings",
@@ -254,6 +254,7 @@ class _Advance:
         #: how often something set out that a tester sent during this move
         self._sent_by_hand = 0
         self._work = Slice()
+        self._portion = Portion()
 
     async def to(self, instant: int) -> None:
         """To an instant."""
@@ -311,7 +312,7 @@ class _Advance:
         hosted, world, runtime = self._hosted, self._world, self._runtime
         outlets = world.outlets
         at, rounds, tried = world.now, 0, 0
-        work = self._work
+        work, portion = self._work, self._portion
         while True:
             if hosted.open or outlets.in_flight or hosted.working is not None:
                 await self._wait_for_answers()
@@ -323,7 +324,9 @@ class _Advance:
                 raise Conflict("closed", f"{world.id} was closed while it advanced")
             fired, deliveries = world.fired, len(outlets.deliveries)
             remaining = self._settings.max_instants - (world.instants - self._instants)
-            world.run(until, min(MAX_TICKS, remaining + 1), rest=rest)
+            began = wall.monotonic_ns()
+            world.run(until, min(portion.ticks, remaining + 1), rest=rest)
+            portion.fit(wall.monotonic_ns() - began)
             self._dispatcher.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
@@ -333,7 +336,7 @@ class _Advance:
                     tried += 1
                     self._check_rounds(rounds, tried)
                     if outlets.waiting:
-                        world.run(world.now, MAX_TICKS)
+                        world.run(world.now, MIN_TICKS)
                     batches = outlets.take()
                 await self._wait_for_deliveries()
                 self._check_loop()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeVar
 from urllib.parse import quote
+from weakref import ref
 
 import msgspec
 from msgspec import Struct
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
+#: Ticks between two looks at the machine's clock: as many as may take long, and as many as never did so far.
+MIN_TICKS: Final = 32
+MAX_TICKS: Final = 128
 #: So many different remarks are counted for a world, and so many are named in the summary.
 MOST_ADVISED: Final = 1_000
 MOST_NAMED: Final = 20
@@ -86,12 +90,21 @@ class CloseReason(Struct, frozen=True):
 
 
 class Slice:
-    """Work in slices: between two pieces of work the loop gets its turn, once they have taken long enough."""
+    """Work in slices: between two pieces of work the loop gets its turn, once they have taken long enough.
 
-    __slots__ = ("_began",)
+    What a task does in slices one after another counts together, else a turn would be as long as all of them.
+    """
+
+    __slots__ = ("_began", "_task")
+    #: the task that began a slice last (None: a callback, which has a turn of its own), and when
+    _newest: ClassVar[tuple[ref[asyncio.Task[Any]] | None, int]] = (None, 0)
 
     def __init__(self) -> None:
-        self._began = wall.monotonic_ns()
+        task = asyncio.current_task()
+        self._task = None if task is None else ref(task)
+        newest, self._began = Slice._newest
+        if newest is None or newest is not self._task:
+            self.begin()
 
     @property
     def over(self) -> bool:
@@ -101,12 +114,13 @@ class Slice:
     def begin(self) -> None:
         """The loop just had its turn."""
         self._began = wall.monotonic_ns()
+        Slice._newest = (self._task, self._began)
 
     async def pause(self) -> None:
         """Gives the loop its turn if it is time."""
         if self.over:
             await asyncio.sleep(0)
-            self._began = wall.monotonic_ns()
+            self.begin()
 
     async def through(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
         """Does work, pausing where it yields None, calling off the loop what else it yields; returns its result.
@@ -127,6 +141,22 @@ class Slice:
                     self.begin()
         finally:
             work.close()
+
+
+class Portion:
+    """How many ticks are done between two looks at the clock: more of them where they take a small part of a slice."""
+
+    __slots__ = ("ticks",)
+
+    def __init__(self) -> None:
+        self.ticks = MIN_TICKS
+
+    def fit(self, took: int) -> None:
+        """Fits the next portion to the nanoseconds that this one took."""
+        if took > SLICE_NS // 2:
+            self.ticks = MIN_TICKS
+        elif took < SLICE_NS // 8:
+            self.ticks = min(2 * self.ticks, MAX_TICKS)
 
 
 def spread(steps: Iterator[None], then: Callable[[], object] = lambda: None) -> None:

@@ -29,7 +29,7 @@ def account(**spec: Any) -> Account:
 def test_s7_3_a_price_is_paid_whole_or_not_at_all(currency: str, credit: int, left: int | None) -> None:
     """§7.3 `rejected` for insufficient credit: the account's currency counts, and the balance never goes below zero."""
     kept = account(currency=currency, credit=credit)
-    assert kept.charge(100, 2500) is (left is not None)
+    assert kept.charge((100, 2500)) is (left is not None)
     assert kept.balance == (credit if left is None else left)
     assert kept.spent == credit - kept.balance
 

@@ -25,7 +25,7 @@ TEN_CENTS = Assume(prices=Prices({("sms", ""): (100_000, 2_500_000)}))
 def test_a_charge_is_whole_and_in_the_own_currency(currency: str, paid: bool, left: int) -> None:
     """A price that cannot be paid in full is not paid at all, and a balance never goes below zero."""
     billing = Billing("s", currency, 1_000_000)
-    assert billing.charge(100_000, 2_500_000) is paid
+    assert billing.charge((100_000, 2_500_000)) is paid
     assert (billing.balance, billing.spent) == (left, 1_000_000 - left)
 
 

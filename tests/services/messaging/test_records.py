@@ -8,7 +8,7 @@ from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import Phones
-from sendbox.services.messaging.records import Attempt, Inbound, Message, pack_transition
+from sendbox.services.messaging.records import Attempt, Course, Inbound, Message, pack_transition
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
 from tests.core.asked import asked
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
@@ -21,8 +21,7 @@ def attempt_with(*transitions: tuple[int, int], previous: Attempt | None = None)
     message = previous.message if previous is not None else send_one(make_world())
     attempt = Attempt(message, 0 if previous is None else previous.number + 1, previous)
     for code, at in transitions:
-        attempt.state = code
-        attempt.history += pack_transition(code, at)
+        attempt.course = Course(code, attempt.history + pack_transition(code, at))
     message.last = attempt
     return attempt
 

@@ -69,12 +69,13 @@ class Billing:
         self.blacklist: dict[str, int] = dict.fromkeys(blacklist, 0)
         self.complete_at = 0
 
-    def charge(self, eur: int, czk: int) -> bool:
-        """Takes the price in this currency if the balance covers it; it never goes below zero."""
-        cost = eur if self.currency == "EUR" else czk
-        if cost > self.balance:
+    def charge(self, price: tuple[int, int]) -> bool:
+        """Takes a price (eur, czk) in this currency if the balance covers it; it never goes below zero."""
+        cost = price[self.currency != "EUR"]
+        left = self.balance - cost
+        if left < 0:
             return False
-        self.balance -= cost
+        self.balance = left
         self.spent += cost
         return True
 

@@ -201,7 +201,7 @@ class Orders:
         """Charges a service and makes its sender usable, at once or when it is active. Raises `NoCredit`."""
         world = self._world
         fee = fee_of(service, billing.currency)
-        if not billing.charge(fee, fee):
+        if not billing.charge((fee, fee)):
             raise NoCredit
         order_id = uuid_text(world.named("order", "orderService", content))
         order = Order(order_id, service.id, subject, period, billing, fee, world.clock.now, service.status)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -48,6 +49,9 @@ class Check(Struct, frozen=True):
     may: Callable[[Checks, Message, int, Step], bool] = lambda _checks, _message, _number, _step: True
     #: refuses by the tag alone, so that a message without one has advice
     by_tag: bool = False
+
+
+_VALID: Final = attrgetter("valid")
 
 
 def _may_blacklist(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
@@ -141,7 +145,7 @@ CHECKS: Final = (
         "§7.3",
         "[302] Invalid phone number format",
         ends_message=True,
-        may=lambda _checks, message, _number, _step: not all(other.valid for other in message.submission.messages),
+        may=lambda _checks, message, _number, _step: not all(map(_VALID, message.submission.messages)),
     ),
     Check(
         "allowed",

@@ -24,6 +24,7 @@ from sendbox.services.messaging.model import AttemptFields
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
+    Course,
     Message,
     Plan,
     Request,
@@ -70,11 +71,17 @@ def expired_result(attempt: Attempt) -> int | None:
     return next((code for code in (UNDELIVERED, FAILED) if legal[code]), None)
 
 
-def _report_alike(attempt: Attempt, other: Attempt) -> bool:
-    """True if attempts of two submissions report to the same target, and no flow continues after them."""
+def _goes_alike(attempt: Attempt, other: Attempt) -> bool:
+    """True if attempts of two submissions go the same way, report to the same target, and no flow continues after."""
     submission, other_submission = attempt.message.submission, other.message.submission
-    ends = attempt.number + 1 == len(submission.send.steps) and other.number + 1 == len(other_submission.send.steps)
-    return ends and submission.outlet is other_submission.outlet and submission.service_sending is None
+    return (
+        attempt.course == other.course
+        and attempt.decision is None
+        and attempt.number + 1 == len(submission.send.steps)
+        and other.number + 1 == len(other_submission.send.steps)
+        and submission.outlet is other_submission.outlet
+        and submission.service_sending is None
+    )
 
 
 class NotHandedOver(IllegalTransition):
@@ -100,17 +107,20 @@ class Simulator:
 
     # -- hand-over
 
-    def submission_due(self, submission: Submission) -> None:
-        """The instant of a submission's hand-over has come: its recipients are tried in order."""
-        messages = submission.messages
-        now, timeline = self._world.clock.now, self._world.timeline
+    def schedule(self, submission: Submission, at: int) -> None:
+        """Schedules the hand-over of a submission: a step for each of its messages, in order."""
+        messages, together = submission.messages, self._world.timeline.together
         if messages[-1].index - messages[0].index == len(messages) - 1:
-            if len(messages) > 1:  # a step each, so that no step takes long
-                timeline.together(now, messages[1].ordinal, self.message_due, messages[1:])
+            together(at, messages[0].ordinal, self.submission_due, messages)
         else:  # some were left out
-            for message in messages[1:]:
-                timeline.together(now, message.ordinal, self.message_due, (message,))
-        self.message_due(messages, 0, 1)
+            for message in messages:
+                together(at, message.ordinal, self.submission_due, (message,))
+
+    def submission_due(self, messages: Sequence[Message], first: int, last: int) -> int:
+        """The instant at which messages are handed over has come. Returns where it stopped: after a submission."""
+        message = messages[first]
+        following = message.submission.messages[-1].index - message.index
+        return self.message_due(messages, first, min(last, first + 1 + following))
 
     def message_due(self, messages: Sequence[Message], first: int, last: int) -> int:
         """Begins first attempts, unless promotional hours or the normal queue hold a message back (A84, A18)."""
@@ -170,15 +180,15 @@ class Simulator:
         applicable = checks.applicable(messages[first], number, step)
         billing = submission.key.billing or self._account
         plan = self.goal_plan(step.channel, "delivered")
+        course = Course(plan=plan)
         decided = bool(self.rules_for(messages[first]) or home.outages.current)
         prepared: Prepared | None = None
         refusal: Check | None = None
         begun: list[Attempt] = []
         alone, noting = decided, False
         place = first
-        for message in messages[first:last]:
-            place += 1
-            message.last = attempt = Attempt(message, number, message.last)
+        for place, message in enumerate(messages[first:last], first + 1):
+            message.last = attempt = Attempt(message, number, message.last, course)
             for check in applicable:
                 if check.refuses(checks, message, number, step):
                     refusal = check
@@ -187,15 +197,16 @@ class Simulator:
                 break
             if decided:
                 plan = self._decide(attempt, step)
+                attempt.replan(plan or None)
             if not decided or not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over
                 if prepared is None:
                     prepared = prepare(submission, number, step, self._account)
                     cost_of = home.costs.of(step.channel, prepared.count)
                     late = billing.complete_at > now
                     noting = late or world.chooser.noted or bool(prepared.targets) or checks.remembering
-                    alone = alone or noting
+                    alone = alone or noting or self._must_move_alone(attempt, plan)
                 price = cost_of(message.phone)
-                if not billing.charge(*price):
+                if not billing.charge(price):
                     refusal = CREDIT
                     break
                 attempt.price = price
@@ -208,16 +219,18 @@ class Simulator:
                         checks.remark_entry(message)
                     if prepared.targets:
                         phones.make_links(attempt, prepared)
-            attempt.plan = plan
             begun.append(attempt)
-            if alone or (place == first + 1 and self._must_move_alone(attempt, plan)):
+            if alone:
                 break
         if begun and begun[-1].message is submission.messages[-1]:
             submission.prepared = None  # no recipient follows
         if number == 0:
             home.rows.add(messages[first:place], now)
         if begun:
-            self._schedule_next(begun, plan)
+            if plan and plan[0][1] == 0:
+                self._move(begun, plan)
+            elif plan:
+                self._schedule_next(begun, plan[0][1])
             if submission.send.expires is not None:
                 at = max(submission.send.expires, now)
                 for attempt_begun in begun:
@@ -301,95 +314,81 @@ class Simulator:
 
     # -- transitions
 
-    def _schedule_next(self, attempts: Sequence[Attempt], plan: Plan) -> None:
-        """Schedules the next entry of a plan; one that is due at the hand-over itself happens at once."""
-        attempt = attempts[0]
-        position = len(attempt.history) // TRANSITION_SIZE
-        if position >= len(plan):
-            for member in attempts:
-                member.plan = None
-            return
-        after = plan[position][1]
-        if after == 0 and attempt.state == ACCEPTED:
-            self._move(attempts, plan)
-            return
+    def _schedule_next(self, attempts: Sequence[Attempt], after: int) -> None:
         world = self._world
-        world.timeline.together(world.clock.now + after, attempt.message.ordinal, self.transition_due, attempts)
+        world.timeline.together(world.clock.now + after, attempts[0].message.ordinal, self.transition_due, attempts)
 
     def _must_move_alone(self, attempt: Attempt, plan: Plan) -> bool:
-        """True if the next entry of a plan may do more than others of its kind, or something else at this instant."""
-        home, submission = self._home, attempt.message.submission
-        position = len(attempt.history) // TRANSITION_SIZE
-        if (
-            attempt.decision is not None
-            or home.outages.current
-            or submission.service_sending is not None
-            or position >= len(plan)
-        ):
+        """True if the next entry of its plan may do more than others of its kind, or something else at this instant."""
+        home, submission, course = self._home, attempt.message.submission, attempt.course
+        if attempt.decision is not None or home.outages.current or submission.service_sending is not None:
             return True
-        code, first = plan[position][0], attempt.state == ACCEPTED
+        position = len(course.history) // TRANSITION_SIZE
+        code = plan[position][0]
         if position + 1 < len(plan) and plan[position + 1][1] == 0:
             return True
         if attempt.number + 1 < len(submission.send.steps) and (
-            code in _BAD_ENDS or (first and attempt.step.ttl is not None)
+            code in _BAD_ENDS or (course.state == ACCEPTED and attempt.step.ttl is not None)
         ):
             return True
-        return (code in _BY_HANDSET and home.phones.may_be_off) or not LEGAL[attempt.step.channel][attempt.state][code]
+        return code in _BY_HANDSET and home.phones.may_be_off
 
     def transition_due(self, attempts: Sequence[Attempt], first: int, last: int) -> int:
         """The next entry of their plans has come. Returns where it stopped: where one does not do as the first."""
         attempt = attempts[first]
-        plan = attempt.plan
+        course = attempt.course
+        plan, place = course.plan, first + 1
         if plan is None:
-            return first + 1
-        alike = [attempt]
-        if first + 1 < last and not self._must_move_alone(attempt, plan):
-            history, submission = attempt.history, attempt.message.submission
-            for other in attempts[first + 1 : last]:
-                if other.plan is not plan or other.history != history or other.decision is not None:
-                    break
-                if other.message.submission is not submission and not _report_alike(other, attempt):
-                    break
-                alike.append(other)
-        self._move(alike, plan)
-        return first + len(alike)
+            return place
+        if place < last and not self._must_move_alone(attempt, plan):
+            for other in attempts[place:last]:
+                if other.course is not course:
+                    if not _goes_alike(other, attempt):
+                        break
+                    course = other.course
+                place += 1
+        self._move(attempts[first:place], plan)
+        return place
 
     def _move(self, attempts: Sequence[Attempt], plan: Plan) -> None:
         """The next entry of a plan, for all of these or for one alone."""
         attempt, home = attempts[0], self._home
-        position = len(attempt.history) // TRANSITION_SIZE
+        position = len(attempt.course.history) // TRANSITION_SIZE
         code, _, info = plan[position]
         if home.outages.current:
             if home.outages.hold(attempt, plan, code):
                 return
-            plan = attempt.plan or plan
+            plan = attempt.course.plan or plan
             code, _, info = plan[position]
         if code in _BY_HANDSET and home.phones.park(attempt):
             return
-        if not LEGAL[attempt.step.channel][attempt.state][code]:
-            self._world.journal.add(self._world.clock.now, CODE["illegal"], (attempt, STATES[code]))
+        if not LEGAL[attempt.step.channel][attempt.course.state][code]:
+            for member in attempts:
+                self._world.journal.add(self._world.clock.now, CODE["illegal"], (member, STATES[code]))
             if attempt.decision is None or not attempt.decision.illegal:
                 # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
-                attempt.plan = None
+                for member in attempts:
+                    member.replan(None)
                 return
-        self.enter(attempts, code, info)
-        self._schedule_next(attempts, plan)
+        if position + 1 == len(plan):
+            self.enter(attempts, code, info)
+        else:
+            self.enter(attempts, code, info, plan)
+            self._schedule_next(attempts, plan[position + 1][1])
 
-    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None) -> None:
-        """A result is reached by one attempt, or by some of the same kind: journaled, reported, checked by the flow."""
+    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None, plan: Plan | None = None) -> None:
+        """A result is reached by one attempt, or by some of the same kind: journaled, reported, checked by the flow.
+
+        `plan` is the path on which they go on.
+        """
         world = self._world
         now = world.clock.now
         attempt = attempts[0]
-        submission = attempt.message.submission
-        first, decision, outlet = attempt.state == ACCEPTED, attempt.decision, submission.outlet
-        before, reached = attempt.history, pack_transition(code, now)
-        after = before + reached
+        submission, before = attempt.message.submission, attempt.course
+        decision, outlet = attempt.decision, submission.outlet
+        course = Course(code, before.history + pack_transition(code, now), plan)
         for member in attempts:
-            member.state = code
-            if member.history is not before:
-                before = member.history
-                after = before + reached
-            member.history = after  # one for all that went the same way
+            member.course = course
         if info is not None:
             for member in attempts:
                 member.note(f"info{code}", info)
@@ -407,7 +406,7 @@ class Simulator:
         if decision is not None and code == DELIVERED:
             self._delivered(attempt, decision)
         if attempt.number + 1 < len(submission.send.steps):
-            self._check_flow(attempt, code, first)
+            self._check_flow(attempt, code, before.state == ACCEPTED)
 
     def _check_flow(self, attempt: Attempt, code: int, first: bool) -> None:
         """The flow's side of a transition, where a further step exists (§2.2, A04, A64)."""
@@ -441,7 +440,6 @@ class Simulator:
         """The message has expired (A13): an attempt that has not ended is undelivered, or failed before it was sent."""
         code = expired_result(attempt)
         if code is not None:
-            attempt.plan = None
             self.enter((attempt,), code, None)
 
     def _move_on(self, attempt: Attempt, why: str) -> None:
@@ -480,5 +478,4 @@ class Simulator:
         code = CODES.get(result, ACCEPTED)
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             raise IllegalTransition(attempt.step.channel, STATES[attempt.state], result)
-        attempt.plan = None
         self.enter((attempt,), code, info)

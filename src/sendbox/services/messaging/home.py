@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Movements(Protocol):
     """The part that moves attempts from result to result (`flow.py`)."""
 
-    def submission_due(self, submission: Submission) -> None:
-        """The instant of a submission's hand-over has come."""
+    def schedule(self, submission: Submission, at: int) -> None:
+        """Schedules the hand-over of a submission."""
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result."""
@@ -39,7 +39,7 @@ class Movements(Protocol):
     def transition_due(self, attempts: Sequence[Attempt], first: int, last: int) -> int:
         """The next entry of the plan of attempts has come."""
 
-    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None) -> None:
+    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None, plan: Plan | None = None) -> None:
         """A result is reached, by one attempt or by some of the same kind."""
 
     def move_by_hand(self, message: Message, result: str, info: str | None) -> None:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home
 
 #: So many messages are taken apart between two pauses.
-_RELEASED: Final = 1000
+_RELEASED: Final = 250
 
 
 class Messaging(Part):
@@ -195,9 +195,7 @@ class Messaging(Part):
                 if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
                     _note_overtaking(world, submission)
                 if submission.messages:
-                    world.timeline.at(
-                        _first_attempt_at(send, now), submission.ordinal, self.simulator.submission_due, submission
-                    )
+                    self.simulator.schedule(submission, _first_attempt_at(send, now))
         return Accepted(request, operation, objects, findings)
 
     def is_test(self, phone: str) -> bool:

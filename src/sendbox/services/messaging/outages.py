@@ -218,7 +218,7 @@ class Outages:
         word = current.word(attempt)
         if attempt.state == ACCEPTED:
             if word == "wait" and code in _TAKEN:
-                attempt.plan = ((SENDING, 0, None), *plan)
+                attempt.replan(((SENDING, 0, None), *plan))
             return False
         simulator = self._home.simulator
         if word == "wait":
@@ -227,9 +227,9 @@ class Outages:
         if attempt.extra is not None and _CUT_OFF in attempt.extra:
             return False  # it is on the way to its bad end
         if attempt.state == SENDING and word == "undelivered" and current.meets_new(attempt):
-            attempt.plan = self._failing_plan(attempt, current.outage)  # it waited for another outage, and goes on
+            attempt.replan(self._failing_plan(attempt, current.outage))  # it waited for another outage, and goes on
             return False
-        attempt.plan = None
+        attempt.replan(None)
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED
         if LEGAL[attempt.step.channel][attempt.state][end]:  # else it has arrived, and only the receipt is lost
             attempt.note(_CUT_OFF, STATES[end])

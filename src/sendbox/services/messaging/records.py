@@ -230,15 +230,27 @@ class Message(msgspec.Struct, eq=False):
         return STATES[best]
 
 
+class Course(msgspec.Struct, frozen=True, gc=False):
+    """How far an attempt has come, and what is still to come; those that go the same way share one.
+
+    `plan` is the whole path, None when it was dropped or has ended.
+    """
+
+    state: int = ACCEPTED
+    history: bytes = b""
+    plan: Plan | None = None
+
+
+_UNTRIED: Final = Course()
+
+
 class Attempt(msgspec.Struct, eq=False):
-    """One flow step tried for one message. `plan` is its whole path, None when it was dropped or has ended."""
+    """One flow step tried for one message."""
 
     message: Message
     number: int
     previous: Attempt | None
-    state: int = ACCEPTED
-    history: bytes = b""
-    plan: Plan | None = None
+    course: Course = _UNTRIED
     #: what rules decided, None when they were not asked or had no say
     decision: Decision | None = None
     #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
@@ -248,6 +260,25 @@ class Attempt(msgspec.Struct, eq=False):
     operator: int | None = None
     #: rarely needed: infos by code, why it was refused
     extra: JsonObject | None = None
+
+    @property
+    def state(self) -> int:
+        """The code of its present result."""
+        return self.course.state
+
+    @property
+    def history(self) -> bytes:
+        """Its transitions, packed."""
+        return self.course.history
+
+    @property
+    def plan(self) -> Plan | None:
+        """Its whole path, None when it was dropped or has ended."""
+        return self.course.plan
+
+    def replan(self, plan: Plan | None) -> None:
+        """Goes on by another path from where it is."""
+        self.course = Course(self.course.state, self.course.history, plan)
 
     @property
     def step(self) -> Step:

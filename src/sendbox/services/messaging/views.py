@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sendbox.engine.kinds.upcoming import About
     from sendbox.engine.world import World
     from sendbox.services.messaging.outages import ActiveOutage
-    from sendbox.services.messaging.records import Attempt, Inbound, Link, Message, Submission
+    from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
     from sendbox.services.messaging.rules.rules import Line
 
 #: So many numbers of a list are shown in one entry.
@@ -278,9 +278,11 @@ def contents_from_services(world: World, number: str) -> list[PhoneContent]:
     return [part.phone_content(number) for part in world.parts.values() if isinstance(part, HasPhoneContent)]
 
 
-def _submission(submission: Submission) -> About:
-    phones = [message.phone for message in submission.messages]
-    return {"what": f"hand-over of {submission.operation} to {len(phones)} phones", "phone": phones[0]}
+def _submission(message: Message) -> About:
+    submission, messages = message.submission, message.submission.messages
+    if message is not messages[0]:  # its hand-over is named by the first of them, while that is to come
+        return None if messages[0].last is None else _message(message)
+    return {"what": f"hand-over of {submission.operation} to {len(messages)} phones", "phone": message.phone}
 
 
 def _message(message: Message) -> About:

@@ -141,7 +141,7 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     numbers, 102 for anything else.
     """
     problems: list[Finding] = []
-    phone_numbers = [number for text in _SEPARATOR.split(fields.get(name, "")) if (number := text.strip())]
+    phone_numbers = [*filter(None, map(str.strip, _SEPARATOR.split(fields.get(name, ""))))]
     if len(phone_numbers) > limits.IN_ALL:
         text = f"{len(phone_numbers)} numbers are more than the {limits.IN_ALL} that one call may have"
         problems.append(_fault(name, "maxItems", text))
