@@ -268,9 +268,11 @@ class Desk:
         assert record is not None
         record.answered(answer.status, None if answer is exchange.remade else answer.body)
         record.findings = add_values(findings, exchange) if findings else ()
-        record.kept_advice = _kept_advice(exchange)
         if record.content is None:
             record.content = exchange.content
+            record.kept_advice = tuple(exchange.advice)
+        else:
+            record.kept_advice = _kept_advice(exchange)
         if exchange.sent is not None and header(call.headers, TRACEPARENT) is not None:
             world.outlets.traces.note(exchange.sent[0], call.headers)
         exchange.uses("key", exchange.key.id)
@@ -412,11 +414,11 @@ def _content(exchange: Exchange) -> bytes:
 
 
 def _kept_advice(exchange: Exchange) -> Sequence[Advice | RemadeAdvice]:
-    """The advice on a call as its record keeps it."""
-    if exchange.remade_advice is None or exchange.content is None:
+    """The advice on an accepted call as its record keeps it, which has the body as it was read."""
+    if exchange.remade_advice is None:
         return tuple(exchange.advice)
-    advice, (place, remade) = exchange.advice, exchange.remade_advice
-    return (*advice[: place.start], remade, *advice[place.stop :])
+    advice, (first, end, remade) = exchange.advice, exchange.remade_advice
+    return (*advice[:first], remade, *advice[end:])
 
 
 def _call_finding(why: str) -> Finding:

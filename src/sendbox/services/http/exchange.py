@@ -70,8 +70,8 @@ class Exchange(msgspec.Struct):
     params: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: the answer that `record` can make again
     remade: Answer | None = None
-    #: the place of the advice that an accepted call need not keep, and what makes it again
-    remade_advice: tuple[slice, RemadeAdvice] | None = None
+    #: the place of the advice that need not be kept where the body is, its end, and what makes it again
+    remade_advice: tuple[int, int, RemadeAdvice] | None = None
     #: the call as the journal will keep it, None for what has no entry of its own
     record: RequestRecord | None = None
     #: how many entries the journal had when it came

@@ -26,6 +26,7 @@ from sendbox.services.messaging.records import (
     Attempt,
     Message,
     Plan,
+    Predecessor,
     Request,
     Submission,
     pack_transition,
@@ -178,7 +179,8 @@ class Simulator:
         place = first
         for message in messages[first:last]:
             place += 1
-            message.last = attempt = Attempt(message, number, message.last)
+            previous = message.last
+            message.last = attempt = Attempt(message, None if previous is None else Predecessor(previous, number))
             for check in applicable:
                 if check.refuses(checks, message, number, step):
                     refusal = check
@@ -194,12 +196,11 @@ class Simulator:
                     late = billing.complete_at > now
                     noting = late or world.chooser.noted or bool(prepared.targets) or checks.remembering
                     alone = alone or noting
-                price = cost_of(message.phone)
-                if not billing.charge(*price):
+                cost = cost_of(message.phone)
+                if not billing.charge(cost[0], cost[1]):
                     refusal = CREDIT
                     break
-                attempt.price = price
-                attempt.count = prepared.count
+                attempt.cost = cost
                 if noting:
                     if world.chooser.noted:  # else it is found when an event needs it
                         attempt.operator = operator(message.phone, world.chooser)
@@ -251,7 +252,7 @@ class Simulator:
             for recipient in send.recipients
             if recipient.valid and not self._home.is_test(recipient.number)
         ]
-        return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
+        return sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
 
     # -- decision
 
@@ -310,7 +311,7 @@ class Simulator:
                 member.plan = None
             return
         after = plan[position][1]
-        if after == 0 and attempt.state == ACCEPTED:
+        if after == 0 and not position:
             self._move(attempts, plan)
             return
         world = self._world
@@ -327,7 +328,7 @@ class Simulator:
             or position >= len(plan)
         ):
             return True
-        code, first = plan[position][0], attempt.state == ACCEPTED
+        code, first = plan[position][0], not position
         if position + 1 < len(plan) and plan[position + 1][1] == 0:
             return True
         if attempt.number + 1 < len(submission.send.steps) and (
@@ -381,11 +382,11 @@ class Simulator:
         now = world.clock.now
         attempt = attempts[0]
         submission = attempt.message.submission
-        first, decision, outlet = attempt.state == ACCEPTED, attempt.decision, submission.outlet
+        decision, outlet = attempt.decision, submission.outlet
         before, reached = attempt.history, pack_transition(code, now)
+        first = not before
         after = before + reached
         for member in attempts:
-            member.state = code
             if member.history is not before:
                 before = member.history
                 after = before + reached

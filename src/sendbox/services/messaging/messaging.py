@@ -180,7 +180,7 @@ class Messaging(Part):
             findings += template_findings
             base = make_base_id(names, naming, send.index) if is_list else ""
             submission = Submission(
-                send, operation, key, request, send.index, self.accepted, source, (), None, origin, world.chooser
+                send, operation, key, request, now, self.accepted, source, (), None, origin, world.chooser
             )
             self.accepted += len(send.recipients)
             ids: list[str | None] = []
@@ -194,7 +194,7 @@ class Messaging(Part):
                     ids.append(None)
                     continue
                 ids.append(f"{base}-{position}" if is_list else make_id(names, naming, position + 1))
-                messages.append(Message(submission, position, recipient.number, recipient.valid, now))
+                messages.append(Message(submission, position, recipient.number, recipient.valid))
             base_ids.append(base)
             answers.append(ids)
             if messages:

@@ -237,9 +237,8 @@ def _read_recipients_of_call(
     """The recipients; what is remarked about those of the one message of a call can be made again from its body."""
     country, first = account_of(exchange.world).country, len(advice)
     recipients = _read_recipients(to, path, country, advice)
-    # of a null, a setting decides what was read (A56); other lists than that of the call are of forms
-    if len(advice) > first and path == "$" and advice is exchange.advice and b"null" not in exchange.body:
-        exchange.remade_advice = slice(first, len(advice)), _recipients_advice(country)
+    if len(advice) > first and path == "$":
+        exchange.remade_advice = first, len(advice), _recipients_advice(country)
     return recipients
 
 
