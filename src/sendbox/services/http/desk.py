@@ -26,7 +26,7 @@ from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refusal, Refused, Route, RouteTable, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
-from sendbox.services.http.requests import add_values
+from sendbox.services.http.requests import BoundedCache, add_values
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
+#: The advice on calls, as far as it is kept: clients send the same again and again, and what equals is kept once.
+_ADVICE: Final[BoundedCache[Sequence[Advice | RemadeAdvice], Sequence[Advice | RemadeAdvice]]] = BoundedCache()
 #: The operation of a call that no row serves.
 UNKNOWN: Final = "unknown"
 #: A path that needs no quotation marks in YAML.
@@ -415,10 +417,11 @@ def _content(exchange: Exchange) -> bytes:
 
 def _kept_advice(exchange: Exchange) -> Sequence[Advice | RemadeAdvice]:
     """The advice on an accepted call as its record keeps it, which has the body as it was read."""
-    if exchange.remade_advice is None:
-        return tuple(exchange.advice)
-    advice, (first, end, remade) = exchange.advice, exchange.remade_advice
-    return (*advice[:first], remade, *advice[end:])
+    advice: tuple[Advice | RemadeAdvice, ...] = tuple(exchange.advice)
+    if exchange.remade_advice is not None:
+        first, end, remade = exchange.remade_advice
+        advice = (*advice[:first], remade, *advice[end:])
+    return _ADVICE.get(advice) or _ADVICE.store(advice, advice)
 
 
 def _call_finding(why: str) -> Finding:

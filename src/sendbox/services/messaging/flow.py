@@ -97,6 +97,8 @@ class Simulator:
         self._plans: dict[tuple[str, str], Plan] = {}
         #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
+        #: attempts that went the same way at the same instants share their history
+        self._newest_history = b""
         self.checks: Checks = Checks(home)
 
     # -- hand-over
@@ -383,14 +385,12 @@ class Simulator:
         attempt = attempts[0]
         submission = attempt.message.submission
         decision, outlet = attempt.decision, submission.outlet
-        before, reached = attempt.history, pack_transition(code, now)
-        first = not before
-        after = before + reached
+        first, after = not attempt.history, attempt.history + pack_transition(code, now)
+        if after == self._newest_history:
+            after = self._newest_history
+        self._newest_history = after
         for member in attempts:
-            if member.history is not before:
-                before = member.history
-                after = before + reached
-            member.history = after  # one for all that went the same way
+            member.history = after
         if info is not None:
             for member in attempts:
                 member.note(f"info{code}", info)

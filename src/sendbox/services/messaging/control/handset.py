@@ -141,7 +141,7 @@ def step_parts(step: Step, account: Account) -> JsonObject:
         return {} if template is None else templates.visible_parts(template, use)
     content = step.content
     if content is None:
-        buttons = [{"type": "URL", "text": button["title"], "url": button["url"]} for button in step.buttons or ()]
+        buttons = [{"type": "URL", "text": button["title"], "url": button["url"]} for button in step.buttons]
         return {"buttons": buttons} if buttons else {}
     replies = count()  # in the order of `Step.suggestions`
     parts = {
