@@ -155,11 +155,11 @@ class Desk:
         if world.api.of_paths:
             decision = decide(world, UNKNOWN, call, body_bytes(call.body), "")
         if decision[0] is None:
-            record = RequestRecord(UNKNOWN, call, refusal.answer.status, refusal.answer.body)
+            record = RequestRecord.of(UNKNOWN, call, refusal.answer.status, refusal.answer.body)
             record.findings, record.kept_advice = [refusal.finding], refusal.advice
             return _journaled(world, record, refusal.answer, decision)
         answer = spoil_answer(decision[0], refusal.error, refusal.answer if decision[0].rule.has_effect else None)
-        return _journaled(world, RequestRecord(UNKNOWN, call, answer.status, answer.body), answer, decision)
+        return _journaled(world, RequestRecord.of(UNKNOWN, call, answer.status, answer.body), answer, decision)
 
     # -- rows
 
@@ -177,7 +177,7 @@ class Desk:
             decision = decide(world, route.operation, call, body_bytes(call.body), about)
             if decision[0] is not None and not decision[0].rule.has_effect:
                 answer = spoil_answer(decision[0], route.error, None)
-                record = RequestRecord(route.operation, call, answer.status, answer.body)
+                record = RequestRecord.of(route.operation, call, answer.status, answer.body)
                 return _journaled(world, record, answer, decision)
         return self._served(call, self.exchange(world, call, route, params), decision)
 
@@ -293,7 +293,7 @@ class Desk:
         key = account_of(world).keys[call.key]
         body = body_bytes(call.body)
         exchange = Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params)
-        exchange.record = RequestRecord(route.operation, call)
+        exchange.record = RequestRecord.of(route.operation, call)
         exchange.entries = len(world.journal)
         return exchange
 
@@ -323,7 +323,7 @@ class Desk:
             answer = upload.error(refused.status, refused.text)
             if decision[0] is not None:
                 answer = spoil_answer(decision[0], upload.error, answer)
-        record = RequestRecord(upload.operation, call._replace(key=key, body=b""), answer.status, answer.body)
+        record = RequestRecord.of(upload.operation, call._replace(key=key, body=b""), answer.status, answer.body)
         record.findings = findings
         return _journaled(world, record, answer, decision, call=call)
 
@@ -360,7 +360,7 @@ def _refused(
     world: World, journaled: Call, operation: str, answer: Answer, finding: Finding, call: Call | None = None
 ) -> Handled:
     """A call that reaches no handler, and is journaled too; `call` is the call as it came, if it has more."""
-    record = RequestRecord(operation, journaled, answer.status, answer.body)
+    record = RequestRecord.of(operation, journaled, answer.status, answer.body)
     record.findings = [finding]
     return _journaled(world, record, answer, call=call)
 
