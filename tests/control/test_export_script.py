@@ -109,7 +109,7 @@ def test_a_body_that_the_journal_does_not_have() -> None:
     world = make_world()
     upload = asked("uploadBulk", b"", method="PUT", path="/upload/1", key=world.id)
     world.request(upload, upload.call._replace(body=b"{}\n"))
-    world.request(RequestRecord("sendMessage", call_of(None, key=world.id), 413, b"{}"))
+    world.request(RequestRecord.of("sendMessage", call_of(None, key=world.id), 413, b"{}"))
     made = build_script(world)
     assert [step.body for step in made.steps if isinstance(step, CallStep)] == [b"{}\n", b""]
     assert is_complete(made)

@@ -32,4 +32,4 @@ def asked(
 ) -> RequestRecord:
     """What came and what was answered; a `body` may be an object, other fields are those of `call_of`."""
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    return RequestRecord(operation, call_of(raw, **call), status, answer)
+    return RequestRecord.of(operation, call_of(raw, **call), status, answer)

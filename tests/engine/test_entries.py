@@ -270,8 +270,10 @@ def test_what_lapses() -> None:
         "2026-03-02T09:00:00.000Z",
         {"what": "conversation", "phone": OTHER},
     )
-    assert message.links is not None
-    assert (link["at"], bare(link)) == ("2026-03-08T09:00:00.000Z", {"what": "link", "url": message.links[0][0].url})
+    assert (link["at"], bare(link)) == (
+        "2026-03-08T09:00:00.000Z",
+        {"what": "link", "url": message.reactions.links[0][0].url},
+    )
 
 
 def test_what_the_scenario_brings() -> None:

@@ -100,7 +100,7 @@ def test_a_call_of_which_the_journal_has_less() -> None:
 
 def test_a_body_that_was_too_long() -> None:
     """None is kept, and shown as nothing."""
-    record = RequestRecord("sendMessage", call_of(None), 413, b"{}")
+    record = RequestRecord.of("sendMessage", call_of(None), 413, b"{}")
     record.put_away(lambda body: pytest.fail("there is nothing to put away"), 0)
     assert (record.call.body, record.body) == (None, b"")
 

@@ -149,7 +149,7 @@ def test_templates() -> None:
     world = opened(attempts=[{"when": {"template": ["order_*", "otp"]}, "then": "failed"}])
     uses = [step("chatapp_template", None, template=TemplateUse(name, "en")) for name in ("order_sent", "promo", "otp")]
     messages = [send_one(world, steps=[each]) for each in (*uses, step("chatapp_text"))]
-    cases = [Messaging.of(world).simulator.case(Attempt(message, 0, None), 0) for message in messages]
+    cases = [Messaging.of(world).simulator.case(Attempt(message), 0) for message in messages]
     (rule,) = Messaging.of(world).attempts.rules
     assert [differences(rule, case) for case in cases] == [
         [],

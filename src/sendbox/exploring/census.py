@@ -345,7 +345,7 @@ def _others(world: World, leaned: Collection[str]) -> Iterator[Alternative]:
 
 
 def _links(message: Message) -> int:
-    return sum(map(len, (message.links or {}).values()))
+    return sum(map(len, message.reactions.links.values()))
 
 
 def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterator[ObservedEvent]:

@@ -136,7 +136,7 @@ class SampleClient:
     def _link(self, message_id: str) -> str:
         """The first short link of a message."""
         message = Messaging.of(self._world).by_id.get(message_id)
-        for links in ((message and message.links) or {}).values():
+        for links in ((message and message.reactions.links) or {}).values():
             for link in links:
                 return link.url
         raise LookupError(f'"{message_id}" has no short link by now')

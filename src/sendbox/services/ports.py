@@ -36,7 +36,7 @@ class Billing(Protocol):
     balance: int
     complete_at: int
 
-    def charge(self, price: tuple[int, int]) -> bool:
+    def charge(self, price: tuple[int, ...]) -> bool:
         """Takes the price in this currency if it can be paid whole."""
 
     def opted_out(self, number: str, now: int) -> bool:

@@ -83,7 +83,7 @@ def test_s2_1_links_are_replaced_by_short_ones(kind: str) -> None:
     text = f"Žena: {URL} a {URL}?x=1!"
     message = send_one(world, steps=[step(body=text, type=kind)], shortening=Shortening())
     advance(world)
-    first, second = (message.links or {})[0]
+    first, second = message.reactions.links[0]
     woman = "Zena" if kind == "sms" else "Žena"
     assert message.last is not None
     assert text_shown(message.last, Account.of(world)) == f"{woman}: {first.url} a {second.url}!"
@@ -97,7 +97,7 @@ def test_s2_1_type_all_shortens_domains_too() -> None:
     for kind, links in [("full", []), ("all", ["http://acme.com"])]:
         message = send_one(world, body="See acme.com", shortening=Shortening(type=kind))  # type: ignore[arg-type]
         advance(world)
-        assert [link.target for link in (message.links or {}).get(0, [])] == links
+        assert [link.target for link in message.reactions.links.get(0, [])] == links
 
 
 def test_links_are_left_alone_without_url_parameters() -> None:
@@ -108,7 +108,7 @@ def test_links_are_left_alone_without_url_parameters() -> None:
     advance(world)
     assert message.last is not None
     assert text_shown(message.last, Account.of(world)) == text
-    assert message.links is None
+    assert message.reactions.links == {}
 
 
 def test_a_mark_in_the_body_is_no_link() -> None:
@@ -117,7 +117,7 @@ def test_a_mark_in_the_body_is_no_link() -> None:
     message = send_one(world, body=f"\ue000 {URL}", shortening=Shortening())
     advance(world)
     assert message.last is not None
-    assert text_shown(message.last, Account.of(world)) == f" {(message.links or {})[0][0].url}"
+    assert text_shown(message.last, Account.of(world)) == f" {message.reactions.links[0][0].url}"
 
 
 def test_every_recipient_has_links_of_its_own() -> None:
@@ -174,7 +174,7 @@ def test_s2_2_a_template_is_the_content_of_its_step() -> None:
     advance(world)
     assert message.last is not None
     assert text_shown(message.last, Account.of(world)) == f"Dear Jana, see {URL}"
-    assert (message.last.count, message.links) == (1, None)
+    assert (message.last.count, message.reactions.links) == (1, {})
 
 
 def test_a_template_that_is_not_there_has_no_text() -> None:
@@ -182,5 +182,5 @@ def test_a_template_that_is_not_there_has_no_text() -> None:
     world = make_world()
     one = command(steps=[step("chatapp_template", None, template=TemplateUse("t", "en"))])
     submission = submission_of(world, one)
-    attempt = Attempt(Message(submission, 0, PHONE, True, 0), 0, None)
+    attempt = Attempt(Message(submission, 0, PHONE, True))
     assert text_of(attempt, prepare(submission, 0, one.steps[0], Account.of(world))) == ""

@@ -198,7 +198,7 @@ def test_a17_short_links_are_of_the_requests_origin_and_named_by_the_world() -> 
     """`<origin>/s/<code>`: the code begins with the world's tag and is found in the world."""
     world = make_world()
     message = linked(world)
-    first, second = (message.links or {})[0]
+    first, second = message.reactions.links[0]
     for link in (first, second):
         assert link.url == f"http://sandbox.example/s/{link.code}"
         assert link.code.startswith(world.tag)
@@ -208,21 +208,21 @@ def test_a17_short_links_are_of_the_requests_origin_and_named_by_the_world() -> 
 
 def test_a17_equal_worlds_give_equal_links() -> None:
     """A link's code is derived from its message, so it is the same in an equal run."""
-    codes = [[link.code for link in (linked(make_world()).links or {})[0]] for _ in range(2)]
+    codes = [[link.code for link in linked(make_world()).reactions.links[0]] for _ in range(2)]
     assert codes[0] == codes[1]
 
 
 def test_a77_a_custom_domain_is_shown() -> None:
     """With `_url.domain` the link shows it."""
     message = linked(make_world(), domain="go.acme.example")
-    assert all(link.url == f"https://go.acme.example/s/{link.code}" for link in (message.links or {})[0])
+    assert all(link.url == f"https://go.acme.example/s/{link.code}" for link in message.reactions.links[0])
 
 
 def test_s2_1_get_enhance_appends_the_message_id() -> None:
     """The link ends in the message's id, under `_` or the name given, quoted where it must be."""
     for name, query in [("_", "_"), ("ref", "ref"), ("a b", "a%20b")]:
         message = linked(make_world(), enhance=True, name=name)
-        first = (message.links or {})[0][0]
+        first = message.reactions.links[0][0]
         assert first.url == f"http://sandbox.example/s/{first.code}?{query}={message.id}"
 
 
@@ -232,7 +232,7 @@ def test_links_are_made_for_each_step() -> None:
     steps = [step("richmsg", LINK), step(body=LINK)]
     message = send_one(world, steps=steps, shortening=Shortening())
     advance(world, HOUR)
-    assert sorted(message.links or {}) == [0, 1]
+    assert sorted(message.reactions.links) == [0, 1]
     assert len(Messaging.of(world).links) == 2
 
 
@@ -241,7 +241,7 @@ def test_s2_1_a_link_expires_seven_days_after_sending() -> None:
     world = make_world()
     message = send_one(world, body=LINK, shortening=Shortening(), at=START + HOUR)
     advance(world, HOUR)
-    (link,) = (message.links or {})[0]
+    (link,) = message.reactions.links[0]
     assert link.expires_at == START + HOUR + 7 * DAY
     advance(world, 7 * DAY - 1)
     assert Messaging.of(world).open_link(link.code) is link
@@ -258,7 +258,7 @@ def test_s2_1_expires_at_is_in_unix_seconds() -> None:
     for seconds, works in [(START // 1000 + 60, True), (START // 1000, False), (1, False)]:
         message = send_one(world, body=LINK, shortening=Shortening(expires_at=seconds))
         advance(world)
-        (link,) = (message.links or {})[0]
+        (link,) = message.reactions.links[0]
         assert link.expires_at == seconds * 1000
         assert (Messaging.of(world).open_link(link.code, count=False) is link) is works
     advance(world, DAY)
@@ -269,14 +269,14 @@ def test_a17_a_click_is_counted_and_the_first_one_noted() -> None:
     """Every GET counts, a look without counting does not; the message keeps its first click."""
     world = make_world()
     message = linked(world)
-    first, second = (message.links or {})[0]
+    first, second = message.reactions.links[0]
     Messaging.of(world).open_link(first.code, count=False)
-    assert (first.clicks, message.clicked_at) == ([], None)
+    assert (first.clicks, message.reactions.clicked_at) == ([], None)
     Messaging.of(world).open_link(first.code)
     advance(world, 1_000)
     Messaging.of(world).open_link(second.code)
     Messaging.of(world).open_link(second.code)
-    assert message.clicked_at == START + 10_000
+    assert message.reactions.clicked_at == START + 10_000
     assert ([len(link.clicks) for link in (first, second)]) == [1, 2]
     assert [what for _, what in journaled(world, "click")] == [first, second, second]
     assert Messaging.of(world).open_link("nothing") is None
@@ -286,7 +286,7 @@ def test_the_owner_follows_the_first_link_that_works() -> None:
     """The first link that has not expired; without one there is nothing to follow."""
     world = make_world()
     message = linked(world)
-    first, second = (message.links or {})[0]
+    first, second = message.reactions.links[0]
     assert Messaging.of(world).phones.click(message) is first
     first.expires_at = world.now
     assert Messaging.of(world).phones.click(message) is second
@@ -302,6 +302,6 @@ def test_a_rule_replies_and_clicks() -> None:
     with_link = send_one(world, body=LINK, shortening=Shortening())
     without = send_one(world)
     advance(world, HOUR)
-    assert (with_link.replied_at, with_link.clicked_at) == (START + 8_000, START + 63_000)
-    assert (without.replied_at, without.clicked_at) == (START + 8_000, None)
+    assert (with_link.reactions.replied_at, with_link.reactions.clicked_at) == (START + 8_000, START + 63_000)
+    assert (without.reactions.replied_at, without.reactions.clicked_at) == (START + 8_000, None)
     assert [inbound.recipient for inbound in Messaging.of(world).phones.inbound] == ["InfoSMS"] * 2

@@ -192,7 +192,7 @@ def test_an_owner_follows_a_link() -> None:
     delivered(world)
     advance(world, HOUR)
     assert [link.target for _, link in journaled(world, "click")] == ["https://a.example", "https://b.example"]
-    assert message.clicked_at == START + MINUTE
+    assert message.reactions.clicked_at == START + MINUTE
     assert acts(world) == [(MINUTE, (PHONE, "nothing_to_click"))]
 
 

@@ -130,7 +130,7 @@ def test_a68_what_is_written_to_the_newest_sender_is_a_reply(family: str, to: st
     inbound = Messaging.of(world).phones.write(family, PHONE, to, "Hi")
     assert inbound.message is (newest if reply else None)
     assert inbound.recipient == (to or "Acme")
-    assert (newest.replied_at is not None) is reply
+    assert (newest.reactions.replied_at is not None) is reply
 
 
 def test_a68_newest_is_what_was_handed_over_last() -> None:
@@ -213,7 +213,7 @@ def test_s2_4_the_first_reply_is_noted_on_the_message() -> None:
     Messaging.of(world).phones.reply(message, "one")
     advance(world, 1_000)
     Messaging.of(world).phones.reply(message, "two")
-    assert message.replied_at == START + 10_000
+    assert message.reactions.replied_at == START + 10_000
     assert [inbound.number for inbound in Messaging.of(world).phones.inbound] == [0, 1]
 
 
@@ -290,7 +290,7 @@ def test_a_stop_word_opts_the_phone_out(body: str) -> None:
     world = make_world()
     message = delivered(world)
     Messaging.of(world).phones.reply(message, body)
-    assert message.optout_at == world.now
+    assert message.reactions.optout_at == world.now
     assert Account.of(world).optout == {PHONE: world.now}
     assert journaled(world, "opt_out") == [(10_000, (PHONE, message))]
     assert delivered(world).result == "rejected"
@@ -352,8 +352,8 @@ def test_opting_out_again_changes_nothing() -> None:
     world = make_world()
     message = delivered(world)
     Messaging.of(world).phones.opt_out(PHONE, message)
-    before = (dict(Account.of(world).optout), message.optout_at)
+    before = (dict(Account.of(world).optout), message.reactions.optout_at)
     advance(world, HOUR)
     Messaging.of(world).phones.opt_out(PHONE, message)
     Messaging.of(world).phones.opt_out(PHONE)
-    assert (Account.of(world).optout, message.optout_at) == before
+    assert (Account.of(world).optout, message.reactions.optout_at) == before

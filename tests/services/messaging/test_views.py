@@ -180,8 +180,7 @@ def test_a_conversation_in_order() -> None:
     Messaging.of(world).phones.reply(first, "STOP")
     advance(world, HOUR)
     view = phone_view(world, PHONE)
-    assert first.links is not None
-    link = first.links[0][0]
+    link = first.reactions.links[0][0]
     at = "2026-03-01T09:00:03.000Z"
     assert view["conversation"] == [
         {

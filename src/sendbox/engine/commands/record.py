@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
 
 from sendbox.engine.commands.command import COMMANDS, Body, Call, Command, Kept, Move, Open, Outcome, Restore, Stamp
 from sendbox.engine.commands.tracing import context_of
@@ -151,45 +154,81 @@ def compact(raw: bytes) -> bytes:
     return bytes(memoryview(raw))
 
 
-class RequestRecord:
-    """One call of an emulated interface: what came, what was answered, and the remarks. `query` as it came.
+class CallHead(msgspec.Struct, frozen=True, gc=False):
+    """The part of a call that many have in common; `query` as it came."""
+
+    operation: str
+    method: str
+    path: str
+    query: bytes
+    origin: str
+    key: str
+
+
+@lru_cache(256)
+def _head(operation: str, method: str, path: str, query: bytes, origin: str, key: str) -> CallHead:
+    """One object for calls with the same head: clients send to the same address again and again."""
+    return CallHead(operation, method, path, query, origin, key)
+
+
+class RequestRecord(msgspec.Struct, eq=False, gc=False):
+    """One call of an emulated interface: what came, what was answered, and the remarks.
 
     `status` and `answer` are what was sent; the status is 0 where nothing was. What can be made again is not kept.
     """
 
-    __slots__ = (
-        "_answer", "_body", "content", "effects", "fault", "findings", "headers", "kept_advice", "key",
-        "method", "operation", "origin", "path", "query", "status",
-    )  # fmt: skip
-
-    method: str
-    path: str
-    query: bytes
+    head: CallHead
     headers: tuple[tuple[bytes, bytes], ...]
     #: the body, or what reads it again
     _body: Body
-    origin: str
-    key: str
+    status: int = 0
+    _answer: bytes | None = b""
+    findings: Sequence[Finding] = ()
+    #: the remarks on a legal call; what can be made again is not kept
+    kept_advice: Sequence[Advice | RemadeAdvice] = ()
+    #: the canonical request, or what makes it again; None when the call was refused
+    content: bytes | Rebuilder | None = None
+    #: how many entries the journal got while it was handled: they stand right before its own
+    effects: int = 0
+    #: the fault by which a scenario spoiled the answer
+    fault: Applied | None = None
 
-    def __init__(self, operation: str, call: Call, status: int = 0, answer: bytes = b"") -> None:
-        self.operation = operation
-        self.method, self.path, self.query, self.headers, self._body, self.origin, self.key = call
-        self.status = status
-        self._answer: bytes | None = answer
-        self.findings: Sequence[Finding] = ()
-        #: the remarks on a legal call; what can be made again is not kept
-        self.kept_advice: Sequence[Advice | RemadeAdvice] = ()
-        #: the canonical request, or what makes it again; None when the call was refused
-        self.content: bytes | Rebuilder | None = None
-        #: how many entries the journal got while it was handled: they stand right before its own
-        self.effects = 0
-        #: the fault by which a scenario spoiled the answer
-        self.fault: Applied | None = None
+    @classmethod
+    def of(cls, operation: str, call: Call, status: int = 0, answer: bytes = b"") -> RequestRecord:
+        """The record of a call, and of its answer as far as there is one."""
+        method, path, query, headers, body, origin, key = call
+        return cls(_head(operation, method, path, query, origin, key), headers, body, status, answer)
+
+    @property
+    def operation(self) -> str:
+        """The operation that was called."""
+        return self.head.operation
+
+    @property
+    def method(self) -> str:
+        """The method of HTTP."""
+        return self.head.method
+
+    @property
+    def path(self) -> str:
+        """The path that was called."""
+        return self.head.path
+
+    @property
+    def query(self) -> bytes:
+        """The query as it came."""
+        return self.head.query
+
+    @property
+    def key(self) -> str:
+        """The id of the key that the call counts for."""
+        return self.head.key
 
     @property
     def call(self) -> Call:
         """The call as it came. The query may contain the key, so no view shows it."""
-        return Call(self.method, self.path, self.query, self.headers, self._body, self.origin, self.key)
+        head = self.head
+        return Call(head.method, head.path, head.query, self.headers, self._body, head.origin, head.key)
 
     @property
     def canonical(self) -> bytes | None:

@@ -69,8 +69,8 @@ class Billing:
         self.blacklist: dict[str, int] = dict.fromkeys(blacklist, 0)
         self.complete_at = 0
 
-    def charge(self, price: tuple[int, int]) -> bool:
-        """Takes a price (eur, czk) in this currency if the balance covers it; it never goes below zero."""
+    def charge(self, price: tuple[int, ...]) -> bool:
+        """Takes a price (eur, czk, …) in this currency if the balance covers it; it never goes below zero."""
         cost = price[self.currency != "EUR"]
         left = self.balance - cost
         if left < 0:

@@ -26,7 +26,7 @@ from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refusal, Refused, Route, RouteTable, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
-from sendbox.services.http.requests import add_values
+from sendbox.services.http.requests import BoundedCache, add_values
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
+#: The advice on calls, as far as it is kept: clients send the same again and again, and what equals is kept once.
+_ADVICE: Final[BoundedCache[Sequence[Advice | RemadeAdvice], Sequence[Advice | RemadeAdvice]]] = BoundedCache()
 #: The operation of a call that no row serves.
 UNKNOWN: Final = "unknown"
 #: A path that needs no quotation marks in YAML.
@@ -155,11 +157,11 @@ class Desk:
         if world.api.of_paths:
             decision = decide(world, UNKNOWN, call, body_bytes(call.body), "")
         if decision[0] is None:
-            record = RequestRecord(UNKNOWN, call, refusal.answer.status, refusal.answer.body)
+            record = RequestRecord.of(UNKNOWN, call, refusal.answer.status, refusal.answer.body)
             record.findings, record.kept_advice = [refusal.finding], refusal.advice
             return _journaled(world, record, refusal.answer, decision)
         answer = spoil_answer(decision[0], refusal.error, refusal.answer if decision[0].rule.has_effect else None)
-        return _journaled(world, RequestRecord(UNKNOWN, call, answer.status, answer.body), answer, decision)
+        return _journaled(world, RequestRecord.of(UNKNOWN, call, answer.status, answer.body), answer, decision)
 
     # -- rows
 
@@ -177,7 +179,7 @@ class Desk:
             decision = decide(world, route.operation, call, body_bytes(call.body), about)
             if decision[0] is not None and not decision[0].rule.has_effect:
                 answer = spoil_answer(decision[0], route.error, None)
-                record = RequestRecord(route.operation, call, answer.status, answer.body)
+                record = RequestRecord.of(route.operation, call, answer.status, answer.body)
                 return _journaled(world, record, answer, decision)
         return self._served(call, self.exchange(world, call, route, params), decision)
 
@@ -307,7 +309,7 @@ class Desk:
             call.origin,
             self.contract,
             params,
-            RequestRecord(route.operation, call),
+            RequestRecord.of(route.operation, call),
             len(world.journal),
         )
 
@@ -337,7 +339,7 @@ class Desk:
             answer = upload.error(refused.status, refused.text)
             if decision[0] is not None:
                 answer = spoil_answer(decision[0], upload.error, answer)
-        record = RequestRecord(upload.operation, call._replace(key=key, body=b""), answer.status, answer.body)
+        record = RequestRecord.of(upload.operation, call._replace(key=key, body=b""), answer.status, answer.body)
         record.findings = findings
         return _journaled(world, record, answer, decision, call=call)
 
@@ -374,7 +376,7 @@ def _refused(
     world: World, journaled: Call, operation: str, answer: Answer, finding: Finding, call: Call | None = None
 ) -> Handled:
     """A call that reaches no handler, and is journaled too; `call` is the call as it came, if it has more."""
-    record = RequestRecord(operation, journaled, answer.status, answer.body)
+    record = RequestRecord.of(operation, journaled, answer.status, answer.body)
     record.findings = [finding]
     return _journaled(world, record, answer, call=call)
 
@@ -431,10 +433,11 @@ def _content(exchange: Exchange) -> bytes:
 
 def _kept_advice(exchange: Exchange) -> Sequence[Advice | RemadeAdvice]:
     """The advice on a call as its record keeps it."""
-    if exchange.remade_advice is None:
-        return tuple(exchange.advice)
-    advice, (place, remade) = exchange.advice, exchange.remade_advice
-    return (*advice[:place], remade, *advice[place:])
+    advice: tuple[Advice | RemadeAdvice, ...] = tuple(exchange.advice)
+    if exchange.remade_advice is not None:
+        place, remade = exchange.remade_advice
+        advice = (*advice[:place], remade, *advice[place:])
+    return _ADVICE.get(advice) or _ADVICE.store(advice, advice)
 
 
 def _call_finding(why: str) -> Finding:

@@ -64,7 +64,7 @@ def _of_hand_over(attempt: Attempt) -> Iterator[str]:
             yield "A15"
     if "priority" in send.tags:
         yield "A60"
-    if send.shortening is not None and (attempt.message.links or {}).get(attempt.number):
+    if send.shortening is not None and attempt.message.reactions.links.get(attempt.number):
         yield from ("A17", "A78")
         if send.shortening.domain is not None:
             yield "A77"

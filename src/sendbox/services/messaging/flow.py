@@ -27,6 +27,7 @@ from sendbox.services.messaging.records import (
     Course,
     Message,
     Plan,
+    Predecessor,
     Request,
     Submission,
     pack_transition,
@@ -103,6 +104,8 @@ class Simulator:
         self._plans: dict[tuple[str, str], Plan] = {}
         #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
+        #: attempts that went the same way at the same instants share their history
+        self._newest_history = b""
         self.checks: Checks = Checks(home)
 
     # -- hand-over
@@ -187,8 +190,11 @@ class Simulator:
         begun: list[Attempt] = []
         alone, noting = decided, False
         place = first
-        for place, message in enumerate(messages[first:last], first + 1):
-            message.last = attempt = Attempt(message, number, message.last, course)
+        for message in messages[first:last]:
+            place += 1
+            previous = message.last
+            predecessor = None if previous is None else Predecessor(previous, number)
+            message.last = attempt = Attempt(message, predecessor, course)
             for check in applicable:
                 if check.refuses(checks, message, number, step):
                     refusal = check
@@ -205,12 +211,11 @@ class Simulator:
                     late = billing.complete_at > now
                     noting = late or world.chooser.noted or bool(prepared.targets) or checks.remembering
                     alone = alone or noting or self._must_move_alone(attempt, plan)
-                price = cost_of(message.phone)
-                if not billing.charge(price):
+                cost = cost_of(message.phone)
+                if not billing.charge(cost):
                     refusal = CREDIT
                     break
-                attempt.price = price
-                attempt.count = prepared.count
+                attempt.cost = cost
                 if noting:
                     if world.chooser.noted:  # else it is found when an event needs it
                         attempt.operator = operator(message.phone, world.chooser)
@@ -264,7 +269,7 @@ class Simulator:
             for recipient in send.recipients
             if recipient.valid and not self._home.is_test(recipient.number)
         ]
-        return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
+        return sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
 
     # -- decision
 
@@ -328,7 +333,7 @@ class Simulator:
         if position + 1 < len(plan) and plan[position + 1][1] == 0:
             return True
         if attempt.number + 1 < len(submission.send.steps) and (
-            code in _BAD_ENDS or (course.state == ACCEPTED and attempt.step.ttl is not None)
+            code in _BAD_ENDS or (not course.history and attempt.step.ttl is not None)
         ):
             return True
         return code in _BY_HANDSET and home.phones.may_be_off
@@ -362,7 +367,7 @@ class Simulator:
             code, _, info = plan[position]
         if code in _BY_HANDSET and home.phones.park(attempt):
             return
-        if not LEGAL[attempt.step.channel][attempt.course.state][code]:
+        if not LEGAL[attempt.step.channel][attempt.state][code]:
             for member in attempts:
                 self._world.journal.add(self._world.clock.now, CODE["illegal"], (member, STATES[code]))
             if attempt.decision is None or not attempt.decision.illegal:
@@ -386,7 +391,11 @@ class Simulator:
         attempt = attempts[0]
         submission, before = attempt.message.submission, attempt.course
         decision, outlet = attempt.decision, submission.outlet
-        course = Course(code, before.history + pack_transition(code, now), plan)
+        history = before.history + pack_transition(code, now)
+        if history == self._newest_history:
+            history = self._newest_history
+        self._newest_history = history
+        course = Course(history, plan)
         for member in attempts:
             member.course = course
         if info is not None:
@@ -406,7 +415,7 @@ class Simulator:
         if decision is not None and code == DELIVERED:
             self._delivered(attempt, decision)
         if attempt.number + 1 < len(submission.send.steps):
-            self._check_flow(attempt, code, before.state == ACCEPTED)
+            self._check_flow(attempt, code, not before.history)
 
     def _check_flow(self, attempt: Attempt, code: int, first: bool) -> None:
         """The flow's side of a transition, where a further step exists (§2.2, A04, A64)."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.kept import SIZE, Fingerprints
 from sendbox.services.messaging.flow import expired_result, meets_condition
+from sendbox.services.messaging.records import NO_REACTIONS
 from sendbox.services.messaging.results import DELIVERED
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def _fingerprint(message_id: str) -> bytes:
 def take_apart(messages: Sequence[Message]) -> None:
     """Breaks the circles of references between messages and their parts."""
     for message in messages:
-        message.last = message.links = None
+        message.last = None
+        message.reactions = NO_REACTIONS
     for submission in {message.submission for message in messages}:
         if all(message.last is None for message in submission.messages):  # else another recipient's goes on
             submission.messages = ()
@@ -108,7 +110,7 @@ def forget(home: Home, past: ForgottenMessages, until: int, bound: str, most: in
         past.leave(len(world.journal), gone)
         home.by_id.forget(gone)
         for message in gone:
-            for link in chain.from_iterable((message.links or {}).values()):
+            for link in chain.from_iterable(message.reactions.links.values()):
                 del home.links[link.code]
         most, left = most - len(gone), left - len(gone)
         yield

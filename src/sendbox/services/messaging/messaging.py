@@ -171,7 +171,7 @@ class Messaging(Part):
             template_findings = _check_templates(self, send)
             findings += template_findings
             submission = Submission(
-                send, operation, key, request, send.index, self.accepted, source, (), None, origin, world.chooser
+                send, operation, key, request, now, self.accepted, source, (), None, origin, world.chooser
             )
             self.accepted += len(send.recipients)
             rejected: list[int] = []
@@ -184,7 +184,7 @@ class Messaging(Part):
                         findings.append(number_finding(recipient.number, place, "A08"))
                     rejected.append(position)
                     continue
-                messages.append(Message(submission, position, recipient.number, recipient.valid, now))
+                messages.append(Message(submission, position, recipient.number, recipient.valid))
             objects.append((send.index, len(send.recipients), rejected))
             if messages:
                 submission.messages = tuple(messages)

@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     from sendbox.services.windows import Window
 
 #: A longer part of a body is kept as its place there: a byte of a request then takes 1.0 bytes of memory, and not 2.1
-#: (`memory-bytes` of the benchmark). A shorter one takes less than a place.
-_LONG: Final = 128
+#: (`memory-bytes` of the benchmark). A shorter one takes less than a place. So is one that is more than a 256th of the
+#: body: a very long body may be put away, and a place keeps it.
+_SHORT: Final = 12
+_SMALL: Final = 8
+#: A place and a length are one number, of which so many bits are the length.
+_LENGTH_BITS: Final = 32
+_LENGTH_MASK: Final = (1 << _LENGTH_BITS) - 1
 #: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
 CONDITIONS: Final = ("sent", "delivered", "seen")
 
@@ -47,12 +52,24 @@ class Step(msgspec.Struct, gc=False):
     gateway: str = "high"
     type: str = "utf"
     template: TemplateUse | None = None
-    buttons: list[JsonObject] | None = None
-    #: buttons, card, carousel and raw of a channel that has them, as they came in (A02)
-    content: JsonObject | None = None
+    #: buttons; and buttons, card, carousel and raw of a channel that has them, as they came in (A02): JSON takes least
+    given_buttons: bytes = b"[]"
+    given_content: bytes | None = None
     #: whether its text is that of the root, and whether its sender is its own
     inherits: bool = False
     own_sender: bool = False
+
+    @property
+    def buttons(self) -> list[JsonObject]:
+        """Its buttons."""
+        buttons: list[JsonObject] = orjson.loads(self.given_buttons)
+        return buttons
+
+    @property
+    def content(self) -> JsonObject | None:
+        """Its buttons, card, carousel and raw content, None in a channel that has no such content."""
+        content: JsonObject | None = None if self.given_content is None else orjson.loads(self.given_content)
+        return content
 
     @property
     def suggestions(self) -> list[JsonObject]:
@@ -79,10 +96,16 @@ class Recipient(msgspec.Struct, gc=False):
     valid: bool = True
 
 
-def _place(raw: bytes, part: bytes) -> slice | None:
-    """The place of a part in a body, None if it does not stand there."""
+def _place(raw: bytes, part: bytes) -> int | None:
+    """The place of a part in a body and its length in one number, None if it does not stand there."""
     first = raw.find(part)
-    return None if first < 0 else slice(first, first + len(part))
+    return None if first < 0 else first << _LENGTH_BITS | len(part)
+
+
+def _part(raw: bytes, place: int) -> bytes:
+    """The part of a body at a place."""
+    first = place >> _LENGTH_BITS
+    return raw[first : first + (place & _LENGTH_MASK)]
 
 
 class Send(msgspec.Struct, gc=False):
@@ -93,7 +116,7 @@ class Send(msgspec.Struct, gc=False):
     steps: Sequence[Step]
     tags: tuple[str, ...] = DEFAULT
     #: JSON, or where it stands in `raw`
-    given_payload: bytes | slice = b"{}"
+    given_payload: bytes | int = b"{}"
     callback: Target | None = None
     at: int | None = None
     window: Window | None = None
@@ -109,7 +132,7 @@ class Send(msgspec.Struct, gc=False):
     #: texts of the client's own, which events and rows show, by the names of their fields
     labels: dict[str, str] | None = None
     #: the text of the root, for the steps that inherit it, or where it stands in `raw`
-    given_body: str | slice | None = None
+    given_body: str | int | None = None
     #: the body of the call
     raw: bytes = b""
 
@@ -117,20 +140,20 @@ class Send(msgspec.Struct, gc=False):
     def payload(self) -> bytes:
         """The payload as JSON."""
         payload = self.given_payload
-        return self.raw[payload] if isinstance(payload, slice) else payload
+        return _part(self.raw, payload) if isinstance(payload, int) else payload
 
     @property
     def body(self) -> str | None:
         """The text of the root."""
         body = self.given_body
-        return self.raw[body].decode() if isinstance(body, slice) else body
+        return _part(self.raw, body).decode() if isinstance(body, int) else body
 
     def share(self, raw: bytes) -> None:
-        """Keeps long payload and text as the places where they stand in the body of the call, as far as they do."""
-        payload, body = self.given_payload, self.given_body
-        if isinstance(payload, bytes) and len(payload) > _LONG:
+        """Keeps payload and text as the places where they stand in the body of the call, as far as that takes less."""
+        payload, body, least = self.given_payload, self.given_body, max(_SHORT, len(raw) >> _SMALL)
+        if isinstance(payload, bytes) and len(payload) > least:
             self.raw, self.given_payload = raw, _place(raw, payload) or payload
-        if isinstance(body, str) and len(body) > _LONG:
+        if isinstance(body, str) and len(body) > least:
             self.raw, self.given_body = raw, _place(raw, body.encode()) or body
 
     def text(self, step: Step) -> str | None:

@@ -10,6 +10,8 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from sendbox.engine.journal import CODE
 from sendbox.engine.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
@@ -240,8 +242,8 @@ class Phones:
         if replied is not None:
             attempt = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
             recipient = to or (DEFAULT_NUMBER if attempt is None else attempt.shown_sender)
-            if replied.replied_at is None:
-                replied.replied_at = now
+            if replied.reactions.replied_at is None:
+                replied.reactions = replace(replied.reactions, replied_at=now)
         if recipient is None:
             recipient = min(self._account.numbers, default=DEFAULT_NUMBER)
         inbound = Inbound(now, family, number, recipient, body, replied, self.inbound.made)
@@ -277,8 +279,8 @@ class Phones:
         now = world.clock.now
         billing = self._account if message is None else self._account.billing_of(message.submission.key)
         billing.optout[number] = min(now, billing.optout.get(number, now))
-        if message is not None and message.optout_at is None:
-            message.optout_at = now
+        if message is not None and message.reactions.optout_at is None:
+            message.reactions = replace(message.reactions, optout_at=now)
         world.journal.add(now, CODE["opt_out"], (number, message))
 
     def opt_in(self, number: str) -> None:
@@ -388,16 +390,14 @@ class Phones:
             if expires_at > world.clock.now:
                 world.timeline.lapse(expires_at, "link", link)
             links.append(link)
-        if message.links is None:
-            message.links = {}
-        message.links[attempt.number] = links
+        message.reactions = replace(message.reactions, links={**message.reactions.links, attempt.number: links})
 
     def clicked(self, link: Link) -> None:
         """A GET of a short link: counts, and sets the message's first click (A17)."""
         now = self._world.clock.now
         link.clicks.append(now)
-        if link.message.clicked_at is None:
-            link.message.clicked_at = now
+        if link.message.reactions.clicked_at is None:
+            link.message.reactions = replace(link.message.reactions, clicked_at=now)
         self._world.journal.add(now, CODE["click"], link)
 
     def click(self, message: Message, number: int | None = None) -> Link:
@@ -416,14 +416,14 @@ class Phones:
         """A link that works: of an attempt's text by its number, from 1, or the first one of the message."""
         if number is None:
             return self._working_link(attempt.message)
-        links = (attempt.message.links or {}).get(attempt.number, ())
+        links = attempt.message.reactions.links.get(attempt.number, ())
         if number > len(links) or self._world.clock.now >= links[number - 1].expires_at:
             return None
         return links[number - 1]
 
     def _working_link(self, message: Message, number: int | None = None) -> Link | None:
         now = self._world.clock.now
-        every = enumerate(chain.from_iterable((message.links or {}).values()), 1)
+        every = enumerate(chain.from_iterable(message.reactions.links.values()), 1)
         return next((link for at, link in every if number in (None, at) and now < link.expires_at), None)
 
     # -- steps

@@ -37,6 +37,10 @@ def combine_prices(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]
     return {key: value for key, value in prices().items() if key[0] not in replaced} | own.table
 
 
+#: The price of an attempt in millionths (eur, czk), and the number of its segments.
+Cost = tuple[int, int, int]
+
+
 class Costs:
     """The prices of attempts in one world, looked up once for each channel, count and country."""
 
@@ -44,23 +48,20 @@ class Costs:
 
     def __init__(self, own: Prices | None) -> None:
         self._prices = combine_prices(own)
-        self._costs: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
+        self._costs: dict[tuple[str, int], dict[str, Cost]] = {}
 
-    def of(self, channel: str, count: int) -> Callable[[str], tuple[int, int]]:
-        """A function that gives the price of `count` segments to a phone, in millionths (eur, czk).
-
-        All attempts of one price share one pair.
-        """
+    def of(self, channel: str, count: int) -> Callable[[str], Cost]:
+        """A function that gives the cost of `count` segments to a phone; all attempts of one cost share it."""
         family = FAMILY[channel]
         costs = self._costs.setdefault((family, count), {})
 
-        def cost(phone: str) -> tuple[int, int]:
+        def cost(phone: str) -> Cost:
             place = country(phone)
             code = "" if place is None else place.code
             if (price := costs.get(code)) is not None:
                 return price
             eur, czk = self._prices.get((family, code)) or self._prices[family, ""]
-            price = costs[code] = (eur * count, czk * count)
+            price = costs[code] = (eur * count, czk * count, count)
             return price
 
         return cost

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.remarks import Finding
     from sendbox.services.messaging.model import Send, Step
+    from sendbox.services.messaging.prices import Cost
     from sendbox.services.messaging.rules.rules import Decision
     from sendbox.services.ports import Key, ServiceSending
     from sendbox.services.templates.templates import TemplateUse
@@ -108,14 +109,17 @@ class Request(msgspec.Struct, eq=False, gc=False):
         return _base_id(self.naming, self.digest, self.equal, index)
 
 
-class Submission(msgspec.Struct, eq=False):
-    """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
+class Submission(msgspec.Struct, eq=False, gc=False):
+    """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it.
+
+    Its messages and their attempts know each other, and Python's collector none of them: `forgetting.take_apart`.
+    """
 
     send: Send
     operation: str
     key: Key
     request: Request
-    index: int
+    accepted_at: int
     ordinal: int
     #: the call that sent it, or the canonical request without callback, from which the names were derived
     source: RequestRecord | bytes
@@ -129,6 +133,11 @@ class Submission(msgspec.Struct, eq=False):
     prepared: tuple[int, Any] | None = None
     #: the service that sends this for itself: then it is not a message of the client's (A73)
     service_sending: ServiceSending | None = None
+
+    @property
+    def index(self) -> int:
+        """The place of the object in its request."""
+        return self.send.index
 
     @property
     def content(self) -> bytes:
@@ -158,20 +167,33 @@ class Submission(msgspec.Struct, eq=False):
         return self.request.message_id(place)
 
 
-class Message(msgspec.Struct, eq=False):
+class Reactions(msgspec.Struct, frozen=True, eq=False):
+    """The links of a message, by the number of the flow step, and the instants at which its phone first did a thing."""
+
+    links: Mapping[int, Sequence[Link]] = msgspec.field(default_factory=dict)
+    clicked_at: int | None = None
+    replied_at: int | None = None
+    optout_at: int | None = None
+
+
+#: Those of most messages.
+NO_REACTIONS: Final = Reactions()
+
+
+class Message(msgspec.Struct, eq=False, gc=False):
     """One recipient's message. `last` is the newest attempt, attempts are linked by `previous`."""
 
     submission: Submission
     index: int
     phone: str
     valid: bool
-    accepted_at: int
     last: Attempt | None = None
-    #: short links by the number of the flow step
-    links: dict[int, list[Link]] | None = None
-    clicked_at: int | None = None
-    replied_at: int | None = None
-    optout_at: int | None = None
+    reactions: Reactions = NO_REACTIONS
+
+    @property
+    def accepted_at(self) -> int:
+        """The instant at which its request was accepted."""
+        return self.submission.accepted_at
 
     @property
     def id(self) -> str:
@@ -236,7 +258,6 @@ class Course(msgspec.Struct, frozen=True, gc=False):
     `plan` is the whole path, None when it was dropped or has ended.
     """
 
-    state: int = ACCEPTED
     history: bytes = b""
     plan: Plan | None = None
 
@@ -244,27 +265,38 @@ class Course(msgspec.Struct, frozen=True, gc=False):
 _UNTRIED: Final = Course()
 
 
-class Attempt(msgspec.Struct, eq=False):
+class Predecessor(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """The attempt before another one of its message; `number` is that of the flow step which the other one tries."""
+
+    attempt: Attempt
+    number: int
+
+
+class Attempt(msgspec.Struct, eq=False, gc=False):
     """One flow step tried for one message."""
 
     message: Message
-    number: int
-    previous: Attempt | None
+    #: None for the first attempt
+    predecessor: Predecessor | None = None
     course: Course = _UNTRIED
     #: what rules decided, None when they were not asked or had no say
     decision: Decision | None = None
-    #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
-    price: tuple[int, int] | None = None
-    count: int = 0
+    #: None when it was not handed over
+    cost: Cost | None = None
     #: the operator that took it, once it was asked for
     operator: int | None = None
     #: rarely needed: infos by code, why it was refused
     extra: JsonObject | None = None
 
     @property
-    def state(self) -> int:
-        """The code of its present result."""
-        return self.course.state
+    def number(self) -> int:
+        """The number of the flow step that it tries."""
+        return 0 if self.predecessor is None else self.predecessor.number
+
+    @property
+    def previous(self) -> Attempt | None:
+        """The attempt before it."""
+        return None if self.predecessor is None else self.predecessor.attempt
 
     @property
     def history(self) -> bytes:
@@ -276,9 +308,25 @@ class Attempt(msgspec.Struct, eq=False):
         """Its whole path, None when it was dropped or has ended."""
         return self.course.plan
 
+    @property
+    def state(self) -> int:
+        """The code of its state, that of its newest transition."""
+        history = self.course.history
+        return history[-TRANSITION_SIZE] if history else ACCEPTED
+
+    @property
+    def price(self) -> tuple[int, int] | None:
+        """The price of the whole attempt in millionths (eur, czk), None when it was not handed over."""
+        return None if self.cost is None else self.cost[:2]
+
+    @property
+    def count(self) -> int:
+        """The number of its segments, 0 when it was not handed over."""
+        return 0 if self.cost is None else self.cost[2]
+
     def replan(self, plan: Plan | None) -> None:
         """Goes on by another path from where it is."""
-        self.course = Course(self.course.state, self.course.history, plan)
+        self.course = Course(self.course.history, plan)
 
     @property
     def step(self) -> Step:
@@ -293,7 +341,7 @@ class Attempt(msgspec.Struct, eq=False):
     @property
     def mnc(self) -> int:
         """The operator that took the attempt, 0 when none did (A67, A82)."""
-        if self.price is None:
+        if self.cost is None:
             return 0
         if self.operator is None:  # each of its events asks
             self.operator = operator(self.message.phone, self.message.submission.chooser)

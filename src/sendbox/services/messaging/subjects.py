@@ -210,7 +210,7 @@ _MESSAGE_FIELDS: Final = {
 
 def _steps(message: Message) -> list[tuple[Attempt, Collection[str]]]:
     """The steps of a message that were tried, or its first one; each with the words that ask it."""
-    attempts = message.attempts or [Attempt(message, 0, None)]
+    attempts = message.attempts or [Attempt(message)]
     return [
         (
             attempt,

@@ -62,10 +62,10 @@ def message_view(world: World, message: Message) -> answers.Message:
         request_id=submission.request_id,
         payload=orjson.loads(submission.send.payload),
         priority=submission.send.priority,
-        clicked_at=moment_or_none(message.clicked_at),
-        replied_at=moment_or_none(message.replied_at),
-        optout_at=moment_or_none(message.optout_at),
-        links=[link_view(link) for links in (message.links or {}).values() for link in links],
+        clicked_at=moment_or_none(message.reactions.clicked_at),
+        replied_at=moment_or_none(message.reactions.replied_at),
+        optout_at=moment_or_none(message.reactions.optout_at),
+        links=[link_view(link) for links in message.reactions.links.values() for link in links],
         attempts=[attempt_view(attempt) for attempt in attempts],
         timeline=[
             answers.ReachedBy(at=moment(at), channel=attempt.step.channel, result=STATES[code])
@@ -160,7 +160,7 @@ def fields_on_phone(world: World, attempt: Attempt) -> JsonObject:
         "from_": attempt.shown_sender,
         "body": text_shown(attempt, account_of(world)),
         "content": attempt.step.content,
-        "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
+        "links": [link_view(link) for link in message.reactions.links.get(attempt.number, ())],
         "seen": attempt.reached(SEEN) is not None,
     }
 

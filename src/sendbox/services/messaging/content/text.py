@@ -109,7 +109,7 @@ def id_query(shortening: Shortening, message_id: str) -> str:
 
 def text_of(attempt: Attempt, prepared: Prepared) -> str:
     """The text one recipient gets: the marks replaced by the message's own short links."""
-    short = (attempt.message.links or {}).get(attempt.number, ())
+    short = attempt.message.reactions.links.get(attempt.number, ())
     parts = prepared.text.split(_MARK) if prepared.targets else [prepared.text]
     urls = [link.url for link in short] or prepared.targets
     return parts[0] + "".join(url + piece for url, piece in zip(urls, parts[1:], strict=True))

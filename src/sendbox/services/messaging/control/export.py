@@ -98,15 +98,16 @@ def _click(world: World, step: ActStep) -> JsonObject:
     link: Link = made_entry(world, step, "click")
     message = link.message
     newest = next(
-        (attempt for attempt, _ in _attempts_on_phone(world, message.phone, step) if attempt.message.links), None
+        (attempt for attempt, _ in _attempts_on_phone(world, message.phone, step) if attempt.message.reactions.links),
+        None,
     )
     if newest is None or newest.message is not message:
         raise NoEntry(_NEWEST)
     act: JsonObject = {"number": message.phone, "act": "click"}
-    every = [other for links in (message.links or {}).values() for other in links]
+    every = [other for links in message.reactions.links.values() for other in links]
     if next(other for other in every if step.at < other.expires_at) is link:
         return {"phone": act}
-    links = (message.links or {}).get(newest.number, [])
+    links = message.reactions.links.get(newest.number, [])
     if link not in links:
         raise NoEntry(_NEWEST)
     return {"phone": act | {"link": links.index(link) + 1}}
@@ -141,7 +142,7 @@ def _message(world: World, name: str) -> str | None:
 
 def _link(world: World, code: str) -> str | None:
     for at, message in enumerate(Messaging.of(world).messages):
-        every = (link for links in (message.links or {}).values() for link in links)
+        every = (link for links in message.reactions.links.values() for link in links)
         for index, link in enumerate(every):
             if link.code == code:
                 return f"messages.{at}.links.{index}.url"

@@ -105,10 +105,10 @@ def _views(world: World, newest: _Newest) -> Generator[None, None, list[Known]]:
 def entry_view(world: World, entry: Entry) -> Known:
     """An attempt as its phone shows it, or would, with what is known of it; of a message without one its first step."""
     (at, _, _), item = entry
-    message, attempt = (item.message, item) if isinstance(item, Attempt) else (item, Attempt(item, 0, None))
+    message, attempt = (item.message, item) if isinstance(item, Attempt) else (item, Attempt(item))
     state = attempt.state
     account = account_of(world)
-    urls = [link.url for links in (message.links or {}).values() for link in links]
+    urls = [link.url for links in message.reactions.links.values() for link in links]
     fields = fields_on_phone(world, attempt)
     links = [NumberedLink(**asdict(link), number=urls.index(link.url) + 1) for link in fields.pop("links")]
     return Known(
@@ -141,7 +141,7 @@ def step_parts(step: Step, account: Account) -> JsonObject:
         return {} if template is None else templates.visible_parts(template, use)
     content = step.content
     if content is None:
-        buttons = [{"type": "URL", "text": button["title"], "url": button["url"]} for button in step.buttons or ()]
+        buttons = [{"type": "URL", "text": button["title"], "url": button["url"]} for button in step.buttons]
         return {"buttons": buttons} if buttons else {}
     replies = count()  # in the order of `Step.suggestions`
     parts = {

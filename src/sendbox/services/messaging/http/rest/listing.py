@@ -126,16 +126,16 @@ def row(world: World, message: Message) -> JsonObject:
         "ts_sent": _iso(times.sent),
         "ts_delivered": _iso(times.delivered),
         "ts_updated": _iso(times.updated),
-        "ts_clicked": _iso(message.clicked_at),
+        "ts_clicked": _iso(message.reactions.clicked_at),
         "ts_seen": _iso(times.seen),
-        "ts_replied": _iso(message.replied_at),
-        "ts_optout": _iso(message.optout_at),
+        "ts_replied": _iso(message.reactions.replied_at),
+        "ts_optout": _iso(message.reactions.optout_at),
         "sent": int(times.sent is not None),
         "delivered": int(times.delivered is not None),
         "seen": int(times.seen is not None),
-        "clicked": int(message.clicked_at is not None),
-        "replied": int(message.replied_at is not None),
-        "optout": int(message.optout_at is not None),
+        "clicked": int(message.reactions.clicked_at is not None),
+        "replied": int(message.reactions.replied_at is not None),
+        "optout": int(message.reactions.optout_at is not None),
         "nondelivered": int(times.missed),
         "body": text_shown(attempt, account_of(world)),
         "flow": attempt.step.channel,
@@ -162,7 +162,7 @@ class ReachedTimes:
         self.delivered = first.get(DELIVERED)
         self.seen = first.get(SEEN)
         self.missed = not first.keys().isdisjoint((UNDELIVERED, REJECTED, FAILED))
-        acts = (message.clicked_at, message.replied_at, message.optout_at)
+        acts = (message.reactions.clicked_at, message.reactions.replied_at, message.reactions.optout_at)
         self.updated = max([*newest, *(at for at in acts if at is not None)], default=None)
 
 
@@ -215,7 +215,7 @@ def status(world: World, message: Message) -> JsonObject:
         "ts_sent": _iso(times.sent),
         "ts_delivered": _iso(times.delivered),
         "ts_seen": _iso(times.seen),
-        "ts_clicked": _iso(message.clicked_at),
+        "ts_clicked": _iso(message.reactions.clicked_at),
         "ts_updated": _iso(times.updated),
         "flow": _flow_of(submission),
         "flow_index": None if shown_attempt is None else str(shown_attempt.number),

@@ -207,10 +207,13 @@ def _read_step(channel: Channel, fields: JsonObject, index: int, last: bool, roo
     if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
         remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
     if channel.buttons:
-        step.buttons = get("buttons")
-        _read_buttons(channel, step.buttons, _place(channel, index, root), root)
+        buttons = get("buttons")
+        if buttons:
+            step.given_buttons = compact(orjson.dumps(buttons))
+            _read_buttons(channel, buttons, _place(channel, index, root), root)
         if channel.contents:
-            step.content = _read_content(channel, fields, _place(channel, index, root), root)
+            content = _read_content(channel, fields, _place(channel, index, root), root)
+            step.given_content = compact(orjson.dumps(content))
     elif not channel.takes_body:
         step.template = _read_template(channel, fields, index, root)
     return step
