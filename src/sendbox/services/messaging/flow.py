@@ -186,8 +186,7 @@ class Simulator:
         refusal: Check | None = None
         begun: list[Attempt] = []
         alone, noting = decided, False
-        place = first
-        for place, message in enumerate(messages[first:last], first + 1):
+        for message in messages[first:last]:
             message.last = attempt = Attempt(message, number, message.last, course)
             for check in applicable:
                 if check.refuses(checks, message, number, step):
@@ -222,6 +221,7 @@ class Simulator:
             begun.append(attempt)
             if alone:
                 break
+        place = first + len(begun) + (refusal is not None)
         if begun and begun[-1].message is submission.messages[-1]:
             submission.prepared = None  # no recipient follows
         if number == 0:
