@@ -189,9 +189,7 @@ class Simulator:
         refusal: Check | None = None
         begun: list[Attempt] = []
         alone, noting = decided, False
-        place = first
         for message in messages[first:last]:
-            place += 1
             previous = message.last
             predecessor = None if previous is None else Predecessor(previous, number)
             message.last = attempt = Attempt(message, predecessor, course)
@@ -227,6 +225,7 @@ class Simulator:
             begun.append(attempt)
             if alone:
                 break
+        place = first + len(begun) + (refusal is not None)
         if begun and begun[-1].message is submission.messages[-1]:
             submission.prepared = None  # no recipient follows
         if number == 0:
