@@ -23,7 +23,6 @@ from sendbox.engine import ENGINE
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.draws import tag_of
-from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.regex import regex
 from sendbox.engine.world import World
@@ -72,8 +71,6 @@ KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 BEGINS: Final = "test-"
 _LEGAL: Final = regex(r"[A-Za-z0-9._*-]*")
 LONGEST: Final = len(BEGINS) + 64
-#: The kind of entry that a call makes.
-_REQUEST: Final = CODE["request"]
 
 
 class Runtime:
@@ -726,12 +723,13 @@ class Runtime:
 
     # -- what happens around a request
 
-    def note_change(self, hosted: HostedWorld) -> None:
-        """After a request, an outcome or an act: waiters look again, and the timer is set."""
+    def note_change(self, hosted: HostedWorld, call: int = -1) -> None:
+        """After a request, an outcome or an act: waiters look again, and the timer is set.
+
+        `call` is the number of the newest entry, if that is the call of an emulated interface which has come.
+        """
         hosted.touch()
-        journal = hosted.world.journal
-        # of most calls there is nothing else
-        if len(journal) == hosted.logged + 1 and journal.kind[-1] == _REQUEST:
+        if call == hosted.logged:  # of most calls there is no other entry
             hosted.logged += 1
         else:
             self.log_new_entries(hosted)

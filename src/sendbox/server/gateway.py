@@ -137,7 +137,7 @@ class Emulated(BaseRoute):
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
         self.note(hosted, outcome)
-        runtime.note_change(hosted)
+        runtime.note_change(hosted, outcome.number)
         answer = self.hinted(outcome, hosted, call.origin)
         self._unmeasured += 1
         if self._unmeasured == SAMPLE:
@@ -311,7 +311,7 @@ class Emulated(BaseRoute):
         if record is not None:
             refused = record.status >= 400 or outcome.answer.refuses
             became = "fault" if record.fault is not None else "refused" if refused else "accepted"
-            self._calls[record.operation, record.status, became] += 1
+            self._calls[record.head.operation, record.status, became] += 1
             record.put_away(hosted.spool.keep, MAX_BYTES_IN_MEMORY)
             if record.fault is not None:
                 self._runtime.log(hosted.world.id, record.fault.line, operation=record.operation, status=record.status)
@@ -417,7 +417,7 @@ def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord, o
     places = outcome.remade_places
     if outcome.advice:
         places = [*places, *[(advice.code, advice.path) for advice in outcome.advice]]
-    new = hosted.advised.note(record.operation, places)
+    new = hosted.advised.note(record.head.operation, places)
     for advice in record.advice if new else ():
         if (advice.code, advice.path) not in new:
             continue
