@@ -43,6 +43,11 @@ class FakeWorld:
     names: list[tuple[str, str, bytes]] = field(default_factory=list)
 
     @property
+    def world(self) -> FakeWorld:
+        """Itself, as the world of its messages."""
+        return self
+
+    @property
     def clock(self) -> Any:
         """Its clock, which stands still."""
         return SimpleNamespace(now=self.now)

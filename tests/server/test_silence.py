@@ -11,6 +11,7 @@ import uvicorn
 
 from sendbox.control.routes import Streamed
 from sendbox.server.listener import KEEP_ALIVE, SILENCE, Protocol
+from tests.box import boxed
 from tests.serving import GET, asked, connected, hello, served, threaded
 
 
@@ -85,12 +86,12 @@ class Wire(asyncio.Transport):
 class Connection:
     """A connection to an application that says hello."""
 
-    def __init__(self) -> None:
+    def __init__(self, app: Any = None) -> None:
         self.clock = Clock(asyncio.get_running_loop())
         config = uvicorn.Config(hello, lifespan="off", log_config=None, timeout_keep_alive=KEEP_ALIVE)
         config.load()
         state = uvicorn.server.ServerState()
-        self.protocol = Protocol(None, config=config, server_state=state, app_state={}, _loop=self.clock)
+        self.protocol = Protocol(app, config=config, server_state=state, app_state={}, _loop=self.clock)
         self.wire = Wire()
         self.protocol.connection_made(self.wire)
 
@@ -107,6 +108,8 @@ class Connection:
 
 HEAD = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n"
 REFUSED = b"HTTP/1.1 408 Request Timeout\r\n"
+#: A call without a key is refused at once.
+KEYLESS = b"POST /v2/message HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 
 
 @pytest.mark.parametrize("part", [b"G", b"GET /a HTTP/1.1\r\nhost: x\r\n", HEAD, HEAD + b"bod"])
@@ -159,6 +162,38 @@ async def test_a_request_in_one_packet_needs_no_timer() -> None:
     await connection.send(GET)
     assert [timer[1] for timer in connection.clock.timers if timer[1] == connection.protocol._check_silence] == []
     connection.protocol.connection_lost(None)
+
+
+@pytest.mark.asyncio
+async def test_one_timer_looks_after_an_idle_connection() -> None:
+    """It ends a connection that had no request for so long, however many were answered at once before."""
+    async with boxed() as box:
+        connection = Connection(box.app)
+        for _ in range(3):
+            connection.clock.move(KEEP_ALIVE - 1)
+            await connection.send(KEYLESS)
+        idle = [timer for timer in connection.clock.timers if timer[1] == connection.protocol._check_idle]
+        assert len(idle) == 1
+        connection.clock.move(KEEP_ALIVE - 1)
+        assert not connection.ended()
+        connection.clock.move(1)
+        assert connection.ended()
+        connection.protocol.connection_lost(None)
+        assert connection.clock.timers == []
+
+
+@pytest.mark.parametrize("part", [HEAD[:-10], GET])
+@pytest.mark.asyncio
+async def test_a_connection_with_a_request_is_not_idle(part: bytes) -> None:
+    """One that is begun, or was not answered at once, has a timer of its own."""
+    async with boxed() as box:
+        connection = Connection(box.app)
+        await connection.send(KEYLESS)
+        connection.clock.move(KEEP_ALIVE - 5)
+        await connection.send(part)
+        connection.clock.move(5)
+        assert not connection.ended()
+        connection.protocol.connection_lost(None)
 
 
 def test_a_stream_that_has_ended_closes_its_connection() -> None:

@@ -79,7 +79,8 @@ class Protocol(HttpToolsProtocol):
     timer is made only for a request that does not come in one packet.
 
     A request that comes whole, in one packet, is answered while the packet is read, where an `application` of ours need
-    not wait for anything: without a task, and in one write. That takes 17 % less processor time.
+    not wait for anything: without a task, and in one write. That takes 17 % less processor time. One timer looks after
+    a connection that is idle between such requests, not one for each.
     """
 
     def __init__(self, application: Application | None, *args: Any, **kwargs: Any) -> None:
@@ -103,6 +104,9 @@ class Protocol(HttpToolsProtocol):
         #: when the head that is being read began, or the last byte of the body came, and what looks after that
         self._since = 0.0
         self._watch: asyncio.TimerHandle | None = None
+        #: when the last request was answered at once, and what looks after the idle connection
+        self._idle_since = 0.0
+        self._idle_watch: asyncio.TimerHandle | None = None
         #: done when the connection has ended, once it must
         self._left: asyncio.Future[None] | None = None
         #: requests that were not answered yet when the next one came
@@ -245,9 +249,10 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
         if self._application is not None:
             self._application.runtime.counts.connections -= 1
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
+        for watch in (self._watch, self._idle_watch):
+            if watch is not None:
+                watch.cancel()
+        self._watch = self._idle_watch = None
         if self._left is not None and not self._left.done():
             self._left.set_result(None)
         for cycle in self._behind:
@@ -257,14 +262,17 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Ends a request; the parser reports that for a head with an offer as well."""
-        if not self._offered:
+        if self._offered:
+            return
+        if self._begun is not None and self._begun[0] is self.cycle:
+            self._answer_at_once(*self._begun)
+        else:
             super().on_message_complete()
-            if self._begun is not None and self._begun[0] is self.cycle:
-                self._answer_at_once(*self._begun)
 
     def _answer_at_once(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Answers a request that came whole without a task of its own, where nothing has to be waited for."""
         self._begun = None
+        cycle.more_body = False
         answer = None
         if self._application is not None and app is self.app and not self.flow.write_paused:
             try:
@@ -273,6 +281,7 @@ class Protocol(HttpToolsProtocol):
             except Exception as error:  # the parser would take it for a fault of the client
                 app = partial(_broken, error)
         if answer is None:
+            cycle.message_event.set()
             super()._start_asgi_task(cycle, app)
         elif self._application is None or self._application.persistence is None:
             self._write_answer(cycle, answer)
@@ -293,8 +302,24 @@ class Protocol(HttpToolsProtocol):
         self._joined.whole(encode_answer(answer, close=not cycle.keep_alive))
         if not cycle.keep_alive:
             self.transport.close()
-        cycle.on_response()
+        if self.pipeline or self.flow.read_paused or not cycle.keep_alive:
+            cycle.on_response()
+        else:
+            self.server_state.total_requests += 1
+            self._idle_since = self.loop.time()
+            if self._idle_watch is None:
+                self._idle_watch = self.loop.call_later(self.timeout_keep_alive, self._check_idle)
         cycle.on_response = _nothing
+
+    def _check_idle(self) -> None:
+        """Ends a connection without a request for too long; else looks again when that may be."""
+        self._idle_watch = None
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._idle_watch = self.loop.call_later(left, self._check_idle)
+        # a request under way, or one that was not answered at once, has its own timer
+        elif self.cycle.response_complete and self.timeout_keep_alive_task is None and not self._unfinished():
+            self.timeout_keep_alive_handler()
 
     def send_400_response(self, msg: str) -> None:
         """Refuses what is not HTTP, or has too long a head, and ends the connection."""

@@ -32,6 +32,7 @@ class FakeWorld:
         self.assume = assume or Assume()
         self.now = 1_772_355_600_000
         self.clock = SimpleNamespace(now=self.now)
+        self.world = self
         self.account = SimpleNamespace(
             business={},
             country=self.assume.country or "420",

@@ -36,7 +36,6 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.records import Request
 from sendbox.services.messaging.results import WAYS
-from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import render
 
 if TYPE_CHECKING:
@@ -84,11 +83,11 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Reb
     record = exchange.record
     # of a null, a setting decides what was read (A56)
     request_type = Request if kind is None or b"null" in exchange.body else kind
-    remarks = remark_accepted(world, sends, key)
+    messaging = Messaging.of(world)
+    remarks = remark_accepted(messaging, sends, key)
     if remarks:
         exchange.advice += remarks
     phone = sends[0].recipients[0].number
-    messaging = Messaging.of(world)
     accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, request_type)
     if record is not None and isinstance(accepted.request, RebuiltRequest):
         record.content = accepted.request
@@ -181,9 +180,9 @@ def remark_clock(world: World, field: str, path: str, section: str, advice: list
         advice.append(advise(START_NOT_PINNED, text, path, section))
 
 
-def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advice]:
+def remark_accepted(messaging: Messaging, sends: Sequence[Send], key: Key) -> list[Advice]:
     """Advice on what the world knows about accepted messages: senders, templates, hours, and where events go."""
-    account, assume = account_of(world), Assume.of(world)
+    world, account, assume = messaging.world, messaging.account, messaging.assume
     remarks = unregistered(world, account, sends)
     for send in sends:
         if send.at is not None and abs(send.at - world.now) > DAY:

@@ -97,7 +97,8 @@ def line_decoder(contract: Contract) -> Decoder:
             content = canonical(without_callback(message))
         except Refused as refused:
             return DecodedLine(None, b"", add_values(refused.findings, exchange), exchange.advice)
-        return DecodedLine(send, content, (), [*exchange.advice, *remark_accepted(world, [send], bulk.key)])
+        remarks = remark_accepted(Messaging.of(world), [send], bulk.key)
+        return DecodedLine(send, content, (), [*exchange.advice, *remarks])
 
     return decode
 
