@@ -93,7 +93,7 @@ async def test_a_long_list_is_sorted_in_parts() -> None:
 
 
 async def test_phones_by_what_happened_on_them_last() -> None:
-    """A message that is accepted or arrives, and a text of its owner, make a phone the newest; pages go on behind."""
+    """A message with another result, and a text of its owner, make a phone the newest; pages go on behind."""
     async with boxed() as box:
         await box.send(*PHONES[:3])
         await box.advance("1m")
@@ -109,6 +109,11 @@ async def test_phones_by_what_happened_on_them_last() -> None:
         assert await numbers(box, f"{newest}&limit=2&cursor={page['next_cursor']}") == [PHONES[2]]
         assert await numbers(box, "sort=activity") == [PHONES[2], PHONES[1], PHONES[0], PHONES[3]]
         assert (await box.get(f"{WORLD}/phones?{newest}&cursor=x")).json["error"] == "bad_argument"
+        # also with a result that is not the last one
+        await box.send("420777100105")
+        await box.post(f"{WORLD}/phones/{PHONES[0]}/write", {"body": "Hi again"})
+        await box.advance("1s")
+        assert (await numbers(box, newest))[0] == "420777100105"
 
 
 async def test_a_phone_that_comes_back_is_the_newest() -> None:

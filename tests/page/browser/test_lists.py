@@ -340,6 +340,9 @@ def test_the_newest_activity_comes_first_and_says_what_became_of_it(tab: Tab) ->
     tab.page.mouse.move(0, 0)
     message = sent(tab, "420777000101", body="x" * 5_040)
     expect(numbers.first).to_have_text("420777000101")
+    # the newest message, which is not on the phone yet, and not the older one that is
+    expect(rows(tab).first.locator(".badge")).to_have_text("accepted")
+    expect(rows(tab).first.locator(".text")).to_have_text(re.compile("^xxx"))
     expect(rows(tab).nth(1)).to_contain_text("undelivered")
     advance(tab, "1h")
     tab.open("phones", phone="420777000101")

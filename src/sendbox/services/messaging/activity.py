@@ -6,16 +6,16 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
-from sendbox.services.messaging.results import DELIVERED, ENTRY
+from sendbox.services.messaging.results import ENTRY
 
 if TYPE_CHECKING:
     from sendbox.engine.journal import Journal
     from sendbox.engine.kept import Kept
     from sendbox.services.messaging.records import Message
 
-#: Entries that are something new on a phone: a message ended, or its owner wrote.
+#: Entries that are something new on a phone: a message has another result, or its owner wrote.
 _INBOUND: Final = CODE["inbound"]
-_ENDS: Final = frozenset(ENTRY[DELIVERED:])
+_RESULTS: Final = frozenset(ENTRY)
 #: So many entries of the journal are looked at between two pauses.
 _LOOKED: Final = 500
 
@@ -23,7 +23,7 @@ _LOOKED: Final = 500
 class Activity:
     """The numbers of phones with numbers that rise: the last of them is the phone on which something happened last.
 
-    It is read as far as it is asked for. A message counts when it is accepted, and when it arrives or fails.
+    It is read as far as it is asked for. A message counts when it is accepted, and with each result.
     """
 
     def __init__(self, journal: Journal, messages: Kept[Message]) -> None:
@@ -46,7 +46,7 @@ class Activity:
             self._entry = min(first + _LOOKED, len(journal))
             for number in range(first, self._entry):
                 at, code, subject = journal.entry(number)
-                if code in _ENDS or code == _INBOUND:
+                if code in _RESULTS or code == _INBOUND:
                     self._accept(at)
                     self._note(subject.sender if code == _INBOUND else subject.message.phone)
             yield

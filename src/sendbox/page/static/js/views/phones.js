@@ -65,15 +65,15 @@ class Phones extends View {
     if (number === chosen) this.#read.set(number, last?.at);
     const unread = last?.direction === "in" && this.#opened !== null && last.at > (this.#read.get(number) ?? this.#opened);
     const missing = absent && (!last || absent.at > last.at) ? absent : null;
-    const newest = last ?? missing;
+    const newest = missing ?? last;
     return h("a.row", { href: this.#at({ phone: number }), "aria-current": number === chosen ? "true" : null },
       h("span.line", h("strong.col1", h("bdi", number)),
         h("span.marks.col2", unread && h("span.unread", h("span.sr", "new")), !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out")),
         h("span.quiet.only-wide.col4", messages.toLocaleString("en")),
         newest && h("span.end.quiet.col5", time(newest.at).slice(0, 8))),
       h("span.line.col3",
-        missing && badge(missing.result), last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),
-        h("bdi.text", { class: last ? null : "quiet" }, newest ? cut(newest.body.replaceAll("\n", " "), SHOWN) || "no text" : "nothing has arrived yet")));
+        missing && badge(missing.result), !missing && last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),
+        h("bdi.text", { class: missing || !last ? "quiet" : null }, newest ? cut(newest.body.replaceAll("\n", " "), SHOWN) || "no text" : "nothing has arrived yet")));
   }
 
   #empty() {
