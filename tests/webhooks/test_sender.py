@@ -171,6 +171,28 @@ def test_timeout_ends_what_hangs(raw: bytes, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["uvloop", "asyncio"])
+def test_each_call_has_its_own_timeout(kind: Kind) -> None:
+    """Calls side by side end by their own limits, whichever began first; one that is cancelled stays cancelled."""
+
+    async def main() -> list[Outcome | BaseException]:
+        async with receiving(hanging()) as silent:
+            sender = Sender(LOOPBACK)
+            try:
+                limits = (LONG, SHORT, 2 * SHORT, SHORT)
+                tasks = [asyncio.create_task(sender.send(post(silent.url), limit)) for limit in limits]
+                await asyncio.wait(tasks[1:])
+                assert not tasks[0].done()
+                tasks[0].cancel()
+                return await asyncio.gather(*tasks, return_exceptions=True)
+            finally:
+                await sender.close()
+
+    cancelled, *late = run(main(), kind)
+    assert isinstance(cancelled, asyncio.CancelledError)
+    assert late == [Outcome(None, "timeout")] * 3
+
+
+@pytest.mark.parametrize("kind", ["uvloop", "asyncio"])
 def test_timeout_holds_while_the_clock_is_frozen(kind: Kind) -> None:
     """A frozen clock stops neither the timeout of a delivery nor the delivery after it."""
 

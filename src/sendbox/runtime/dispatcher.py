@@ -43,6 +43,7 @@ class Dispatcher:
 
     def __init__(self, runtime: RuntimeInterface) -> None:
         self._runtime = runtime
+        self._loop = asyncio.get_running_loop()
 
     async def launch(self, hosted: HostedWorld, batches: list[Delivery]) -> None:
         """Begins a try of each of these batches, side by side; does not wait for their outcome."""
@@ -50,7 +51,7 @@ class Dispatcher:
         work = Slice()
         for number, delivery in enumerate(batches, 1):
             call = encode_delivery(world, delivery, urgent=hosted.answering > 0)
-            self._runtime.keep_task(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
+            self._runtime.keep_task(hosted, self._loop.create_task(self._deliver(hosted, world, delivery, call)))
             if number % TRIES_PER_TURN == 0 or work.over:
                 await asyncio.sleep(0)
                 work.begin()
@@ -62,7 +63,7 @@ class Dispatcher:
         if hosted.advancing:
             hosted.stir()
         elif batches := hosted.world.outlets.take():
-            self._runtime.keep_task(hosted, asyncio.create_task(self.launch(hosted, batches)))
+            self._runtime.keep_task(hosted, self._loop.create_task(self.launch(hosted, batches)))
 
     async def overtake(self, hosted: HostedWorld, requests: tuple[str, ...]) -> None:
         """Sends the events of these requests that overtake their answers (the fault `overtake`); waits for receivers.

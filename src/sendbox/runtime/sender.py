@@ -19,8 +19,8 @@ import io
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES, ReceiverAnswer
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver, ResolveResult
 
 
+T = TypeVar("T")
 #: Bytes of an answer that are read; a longer one costs its connection. Only the status matters (§6).
 ANSWER_CAP: Final = 64 * 1024
 #: Calls under way at once; the rest wait their turn before their timeout begins.
@@ -83,20 +84,17 @@ class Sender:
         """Sends `call` and waits for its whole answer, `timeout` real seconds at most; only cancellation is raised."""
         if self._closed:
             return Outcome(None, "closed", "the sender is closed")
-        async with self._slots:
-            try:
-                # What is made once is made before the timeout begins: the receiver has no part in it.
-                session = self._session or await self._open()
-                verify = await self._verification() if call.url[:5].lower() == "https" else True
-                self._allow_literal(call.url)
-                async with asyncio.timeout(None) as limit:
-                    self._deadlines.add(limit, timeout)
-                    try:
-                        answer = await self._exchange(session, call, verify)
-                    finally:
-                        self._deadlines.remove(limit)
-            except Exception as error:  # every error is the outcome of this try
-                return Outcome(None, failure(error), str(error) or type(error).__name__)
+        await self._slots.acquire()
+        try:
+            # What is made once is made before the timeout begins: the receiver has no part in it.
+            session = self._session or await self._open()
+            verify = await self._verification() if call.url[:5].lower() == "https" else True
+            self._allow_literal(call.url)
+            answer = await self._deadlines.within(timeout, self._exchange(session, call, verify))
+        except Exception as error:  # every error is the outcome of this try
+            return Outcome(None, failure(error), str(error) or type(error).__name__)
+        finally:
+            self._slots.release()
         if 300 <= answer.status < 400:
             return Outcome(answer.status, "redirect", "redirects are not followed", answer)
         return Outcome(answer.status, answer=answer)
@@ -214,41 +212,50 @@ class Sender:
 
 
 class _Deadlines:
-    """Ends the calls of a sender in time, with one timer for all: a timer for each takes as long as the rest of `send`.
+    """Ends the calls of a sender in time, with one timer for all: `asyncio.timeout` would double the work of `send`.
 
     The timer stays when a call has ended, and looks at those that are under way then.
     """
 
     def __init__(self) -> None:
-        self._deadlines: dict[asyncio.Timeout, float] = {}
+        self._deadlines: dict[asyncio.Task[Any], float] = {}
+        self._late: set[asyncio.Task[Any]] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, limit: asyncio.Timeout, seconds: float) -> None:
-        """A limit ends in so many seconds, unless it is removed before."""
-        loop = asyncio.get_running_loop()
-        self._deadlines[limit] = deadline = loop.time() + seconds
+    async def within(self, seconds: float, work: Awaitable[T]) -> T:
+        """The result of `work`, which the present task waits for. Raises TimeoutError if it takes longer."""
+        task = asyncio.current_task()
+        assert task is not None
+        cancelling = task.cancelling()
+        loop = task.get_loop()
+        self._deadlines[task] = deadline = loop.time() + seconds
         if self._timer is None or deadline < self._timer.when():
             self.close()
-            self._timer = loop.call_at(deadline, self._end)
-
-    def remove(self, limit: asyncio.Timeout) -> None:
-        """The call of a limit has ended."""
-        del self._deadlines[limit]
+            self._timer = loop.call_at(deadline, self._end, loop)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if task in self._late and task.uncancel() <= cancelling:
+                raise TimeoutError from None
+            raise
+        finally:
+            del self._deadlines[task]
+            self._late.discard(task)
 
     def close(self) -> None:
         """No timer runs any more."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _end(self) -> None:
-        """Ends the limits that have come to their deadlines, and sets the timer for the next one."""
-        loop = asyncio.get_running_loop()
+    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ends what has come to its deadline, and sets the timer for the next one."""
         now = loop.time()
-        for limit, deadline in self._deadlines.items():
-            if deadline <= now:
-                limit.reschedule(now)
+        for task, deadline in self._deadlines.items():
+            if deadline <= now and task not in self._late:
+                self._late.add(task)
+                task.cancel()
         next_deadline = min((deadline for deadline in self._deadlines.values() if deadline > now), default=None)
-        self._timer = None if next_deadline is None else loop.call_at(next_deadline, self._end)
+        self._timer = None if next_deadline is None else loop.call_at(next_deadline, self._end, loop)
 
 
 def _data(body: bytes) -> io.BytesIO | bytes | None:

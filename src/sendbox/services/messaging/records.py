@@ -162,9 +162,8 @@ class Submission(msgspec.Struct, eq=False, gc=False):
 
     def id_of(self, place: int) -> str:
         """The id of the message to the recipient at a place."""
-        if self.several:
-            return f"{self.base_id}-{place}"
-        return self.request.message_id(place)
+        base_id = self.base_id
+        return f"{base_id}-{place}" if base_id else self.request.message_id(place)
 
 
 class Reactions(msgspec.Struct, frozen=True, eq=False):
@@ -414,9 +413,11 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
 
     def entered(self, code: int, until: int) -> int:
         """The instant of the newest transition to a state up to `until`: an illegal path may reach one twice."""
+        newest: int
+        entered: int
         newest, entered = _TRANSITION.unpack_from(self.history, len(self.history) - TRANSITION_SIZE)
         if newest == code and entered <= until:
-            return int(entered)
+            return entered
         return max((int(at) for state, at in iter_transitions(self.history) if state == code and at <= until))
 
     def info(self, code: int) -> str | None:
