@@ -64,6 +64,12 @@ ASKED: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("a form of 64 KiB, all numbers", "POST", "/Send", (_FORM + b"number=" + b"1;" * 40_000)[: forms.MAX_FORM_BYTES]),
     ("a form with all escapes", "POST", "/Send", _FORM + b"message=" + b"%41" * ESCAPES),
     ("a body of 100 MB", "POST", "/_sandbox/worlds", b"x" * 100_000_000),
+    (
+        "a message of 16 MB",
+        "POST",
+        "/v2/message",
+        {"body": "x" * 16_000_000, "to": [{"phone_number": "420777000101"}]},
+    ),
 )
 
 

@@ -73,19 +73,3 @@ async def test_a_portion_fits_what_it_took() -> None:
         portion.fit(took)
         sizes.append(portion.ticks)
     assert sizes == [64, 64, 128, 128, 32]
-
-
-async def test_slices_of_one_task_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second piece of work goes on with the slice of the first; that of another task has its own."""
-    now = 0
-    monkeypatch.setattr("sendbox.runtime.slot.wall.monotonic_ns", lambda: now)
-    first = Slice()
-    first.begin()
-    now = 1_000_001
-    assert Slice().over
-
-    async def other() -> bool:
-        return Slice().over
-
-    assert not await asyncio.create_task(other())
-    assert not Slice().over

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeVar
 from urllib.parse import quote
-from weakref import ref
 
 import msgspec
 from msgspec import Struct
@@ -90,21 +89,12 @@ class CloseReason(Struct, frozen=True):
 
 
 class Slice:
-    """Work in slices: between two pieces of work the loop gets its turn, once they have taken long enough.
+    """Work in slices: between two pieces of work the loop gets its turn, once they have taken long enough."""
 
-    What a task does in slices one after another counts together, else a turn would be as long as all of them.
-    """
-
-    __slots__ = ("_began", "_task")
-    #: the task that began a slice last (None: a callback, which has a turn of its own), and when
-    _newest: ClassVar[tuple[ref[asyncio.Task[Any]] | None, int]] = (None, 0)
+    __slots__ = ("_began",)
 
     def __init__(self) -> None:
-        task = asyncio.current_task()
-        self._task = None if task is None else ref(task)
-        newest, self._began = Slice._newest
-        if newest is None or newest is not self._task:
-            self.begin()
+        self._began = wall.monotonic_ns()
 
     @property
     def over(self) -> bool:
@@ -114,7 +104,6 @@ class Slice:
     def begin(self) -> None:
         """The loop just had its turn."""
         self._began = wall.monotonic_ns()
-        Slice._newest = (self._task, self._began)
 
     async def pause(self) -> None:
         """Gives the loop its turn if it is time."""
