@@ -123,7 +123,8 @@ class Submission(msgspec.Struct, eq=False, gc=False):
     ordinal: int
     #: the call that sent it, or the canonical request without callback, from which the names were derived
     source: RequestRecord | bytes
-    messages: Sequence[Message] = ()
+    #: its messages, or the only one, as most have
+    _messages: tuple[Message, ...] | Message = ()
     outlet: Outlet | None = None
     #: origin of the request, which short links begin with
     origin: str = ""
@@ -133,6 +134,16 @@ class Submission(msgspec.Struct, eq=False, gc=False):
     prepared: tuple[int, Any] | None = None
     #: the service that sends this for itself: then it is not a message of the client's (A73)
     service_sending: ServiceSending | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that are handed over."""
+        messages = self._messages
+        return messages if isinstance(messages, tuple) else (messages,)
+
+    @messages.setter
+    def messages(self, messages: tuple[Message, ...]) -> None:
+        self._messages = messages[0] if len(messages) == 1 else messages
 
     @property
     def index(self) -> int:
