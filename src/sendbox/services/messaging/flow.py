@@ -25,8 +25,8 @@ from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
     Message,
+    Particulars,
     Plan,
-    Predecessor,
     Request,
     Submission,
     pack_transition,
@@ -182,7 +182,7 @@ class Simulator:
         for message in messages[first:last]:
             place += 1
             previous = message.last
-            message.last = attempt = Attempt(message, None if previous is None else Predecessor(previous, number))
+            message.last = attempt = Attempt(message, None if previous is None else Particulars(number, previous))
             for check in applicable:
                 if check.refuses(checks, message, number, step):
                     refusal = check
