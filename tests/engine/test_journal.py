@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.engine.journal import CODE, Journal, enter
+from sendbox.engine.journal import CODE, Instants, Journal, enter
 from sendbox.engine.kinds import own
 from sendbox.services.account import kinds as account
 from sendbox.services.messaging import kinds as messaging
 from sendbox.services.partner import kinds as partner
 from sendbox.services.verify import kinds as verify
-from tests.core.worlds import names_of
+from tests.core.worlds import START, names_of
 from tests.locker import observed as locker
 
 
@@ -86,3 +86,15 @@ def test_every_kind_is_in_the_digest_or_is_the_testers() -> None:
         "restored",
         "control",
     }
+
+
+def test_instants_take_four_bytes_for_49_days() -> None:
+    """They stay what they are when one is further away, or before the first."""
+    for far in (1 << 32, -1):
+        instants = Instants()
+        for at in (START, START + 5, START + far):
+            instants.extend(at, 2)
+        assert list(instants) == [START, START, START + 5, START + 5, START + far, START + far]
+        assert instants[1:3] == [START, START + 5]
+        del instants[:4]
+        assert (list(instants), len(instants)) == ([START + far] * 2, 2)

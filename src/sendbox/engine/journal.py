@@ -1,7 +1,7 @@
 """The journal: the append-only record of all that happened in a world.
 
 An entry is (instant, kind, subject). Entries are kept in three columns, and what they show is rendered from the subject
-on request: a transition costs 17 bytes, not a dictionary. What is said about a kind stands in its row
+on request: a transition costs 13 bytes, not a dictionary. What is said about a kind stands in its row
 (`engine/kinds/`), which only those who observe know.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, overload
 
 #: The code of every kind of entry, by its name. A service enters its own; codes hold in this process only.
 CODE: Final[dict[str, int]] = {}
@@ -24,13 +24,59 @@ enter("request", "delivery", "try", "no_target", "timeline", "lapse", "fault", "
 enter("advice", "opened", "reset", "restored", "control")
 
 
+class Instants(Sequence[int]):
+    """A column of instants: of four bytes each within 49 days from the first one, of eight once it goes further."""
+
+    __slots__ = ("_first", "_since")
+
+    def __init__(self) -> None:
+        self._first = 0
+        self._since = array("I")
+
+    def append(self, at: int) -> None:
+        """Appends an instant."""
+        try:
+            self._since.append(at - self._first)
+        except OverflowError:
+            self._make_room(at)
+            self._since.append(at - self._first)
+
+    def extend(self, at: int, count: int) -> None:
+        """Appends an instant so many times."""
+        self.append(at)
+        self._since += self._since[-1:] * (count - 1)
+
+    def _make_room(self, at: int) -> None:
+        """Makes it fit for an instant: the first one, or one that is far from it."""
+        if self._since:
+            self._since = array("q", self._since)
+        else:
+            self._first = at
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[int]: ...
+
+    def __getitem__(self, place: int | slice) -> int | list[int]:
+        first, since = self._first, self._since[place]
+        return first + since if isinstance(since, int) else [first + milliseconds for milliseconds in since]
+
+    def __delitem__(self, place: slice) -> None:
+        del self._since[place]
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+
 class Journal:
     """Three columns: instants, kinds, subjects. The number of an entry is its position among all that were made."""
 
     __slots__ = ("at", "kind", "order_sensitive", "subject")
 
     def __init__(self) -> None:
-        self.at = array("q")
+        self.at = Instants()
         self.kind = bytearray()
         self.subject: list[Any] = []
         #: numbers of entries whose decision depended on the order of arrival
@@ -46,7 +92,7 @@ class Journal:
     def extend(self, at: int, kinds: bytes, subjects: Sequence[object]) -> None:
         """Appends, for each of these subjects in turn, an entry of each kind."""
         step, count = len(kinds), len(kinds) * len(subjects)
-        self.at += array("q", (at,)) * count
+        self.at.extend(at, count)
         self.kind += kinds * len(subjects)
         if step == 1:
             self.subject += subjects

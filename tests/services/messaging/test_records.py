@@ -8,7 +8,7 @@ from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import Phones
-from sendbox.services.messaging.records import Attempt, Course, Inbound, Message, Predecessor, pack_transition
+from sendbox.services.messaging.records import Attempt, Course, Inbound, Message, Particulars, pack_transition
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
 from tests.core.asked import asked
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
@@ -19,7 +19,7 @@ SECOND = 1_000
 def attempt_with(*transitions: tuple[int, int], previous: Attempt | None = None) -> Attempt:
     """An attempt that went through these states at these instants."""
     message = previous.message if previous is not None else send_one(make_world())
-    attempt = Attempt(message, None if previous is None else Predecessor(previous, previous.number + 1))
+    attempt = Attempt(message, None if previous is None else Particulars(previous.number + 1, previous))
     for code, at in transitions:
         attempt.course = Course(attempt.history + pack_transition(code, at))
     message.last = attempt

@@ -15,11 +15,11 @@ LONG = b'{"a":"%b"}' % (b"a" * 200)
         (b'{"order":5}', "Hello", b'{"body":"Hello","payload":{"order":5}}'),
         (b"{}", None, b'{"payload":{}}'),
         (LONG, "ř" * 200, b'{"body":"%b","payload":%b}' % ("ř".encode() * 200, LONG)),
-        (b'{"order":58}', "Hello, world!", b'{"body":"Hello, world!","payload":{"order":58}}'),
-        (b'{"order":58}', "Hello, world!", b'{"padding":"%b","body":"Hello, world!"}' % LONG * 20),
+        (b'{"order":5}', "Hello" * 7, b'{"body":"%b","payload":{"order":5}}' % (b"Hello" * 7)),
+        (LONG, "Hello" * 7, b'["%b","%b",%b]' % (LONG * 400, b"Hello" * 7, LONG)),
         (LONG, '"' * 200, b'{"body":"%b","payload":%b}' % (b'\\"' * 200, LONG.replace(b":", b": "))),
     ],
-    ids=["short", "none", "long", "as short as can be", "small", "written in another way"],
+    ids=["short", "none", "long", "long text", "small", "written in another way"],
 )
 def test_payload_and_text_stay_the_same_when_their_places_are_kept(
     payload: bytes, text: str | None, body: bytes

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -26,7 +27,7 @@ from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refusal, Refused, Route, RouteTable, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
-from sendbox.services.http.requests import BoundedCache, add_values
+from sendbox.services.http.requests import add_values
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
-#: The advice on calls, as far as it is kept: clients send the same again and again, and what equals is kept once.
-_ADVICE: Final[BoundedCache[Sequence[Advice | RemadeAdvice], Sequence[Advice | RemadeAdvice]]] = BoundedCache()
 #: The operation of a call that no row serves.
 UNKNOWN: Final = "unknown"
 #: A path that needs no quotation marks in YAML.
@@ -433,11 +432,17 @@ def _content(exchange: Exchange) -> bytes:
 
 def _kept_advice(exchange: Exchange) -> Sequence[Advice | RemadeAdvice]:
     """The advice on a call as its record keeps it."""
-    advice: tuple[Advice | RemadeAdvice, ...] = tuple(exchange.advice)
-    if exchange.remade_advice is not None:
-        place, remade = exchange.remade_advice
-        advice = (*advice[:place], remade, *advice[place:])
-    return _ADVICE.get(advice) or _ADVICE.store(advice, advice)
+    advice = exchange.advice
+    if exchange.remade_advice is None:
+        return _one(tuple(advice))
+    place, remade = exchange.remade_advice
+    return _one((*advice[:place], remade, *advice[place:]))
+
+
+@lru_cache(1024)
+def _one(advice: tuple[Advice | RemadeAdvice, ...]) -> Sequence[Advice | RemadeAdvice]:
+    """One object for equal advice: clients send the same again and again."""
+    return advice
 
 
 def _call_finding(why: str) -> Finding:

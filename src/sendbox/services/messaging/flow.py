@@ -26,8 +26,8 @@ from sendbox.services.messaging.records import (
     Attempt,
     Course,
     Message,
+    Particulars,
     Plan,
-    Predecessor,
     Request,
     Submission,
     pack_transition,
@@ -191,8 +191,8 @@ class Simulator:
         alone, noting = decided, False
         for message in messages[first:last]:
             previous = message.last
-            predecessor = None if previous is None else Predecessor(previous, number)
-            message.last = attempt = Attempt(message, predecessor, course)
+            particulars = None if previous is None else Particulars(number, previous)
+            message.last = attempt = Attempt(message, particulars, course)
             for check in applicable:
                 if check.refuses(checks, message, number, step):
                     refusal = check

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from sendbox.services.windows import Window
 
 #: A longer part of a body is kept as its place there: a byte of a request then takes 1.0 bytes of memory, and not 2.1
-#: (`memory-bytes` of the benchmark). A shorter one takes less than a place. So is one that is more than a 256th of the
-#: body: a very long body may be put away, and a place keeps it.
-_SHORT: Final = 12
-_SMALL: Final = 8
+#: (`memory-bytes` of the benchmark). A shorter one takes little more than a place; and a short payload seldom stands
+#: there as it is kept, without blanks.
+_LONG_PAYLOAD: Final = 128
+_LONG_TEXT: Final = 32
+#: So is a part of which the body is not more than so many times as long: a body may be put away, and a place keeps it.
+_MANY: Final = 256
 #: A place and a length are one number, of which so many bits are the length.
 _LENGTH_BITS: Final = 32
 _LENGTH_MASK: Final = (1 << _LENGTH_BITS) - 1
@@ -96,12 +98,6 @@ class Recipient(msgspec.Struct, gc=False):
     valid: bool = True
 
 
-def _place(raw: bytes, part: bytes) -> int | None:
-    """The place of a part in a body and its length in one number, None if it does not stand there."""
-    first = raw.find(part)
-    return None if first < 0 else first << _LENGTH_BITS | len(part)
-
-
 def _part(raw: bytes, place: int) -> bytes:
     """The part of a body at a place."""
     first = place >> _LENGTH_BITS
@@ -150,11 +146,16 @@ class Send(msgspec.Struct, gc=False):
 
     def share(self, raw: bytes) -> None:
         """Keeps payload and text as the places where they stand in the body of the call, as far as that takes less."""
-        payload, body, least = self.given_payload, self.given_body, max(_SHORT, len(raw) >> _SMALL)
-        if isinstance(payload, bytes) and len(payload) > least:
-            self.raw, self.given_payload = raw, _place(raw, payload) or payload
-        if isinstance(body, str) and len(body) > least:
-            self.raw, self.given_body = raw, _place(raw, body.encode()) or body
+        payload, body = self.given_payload, self.given_body
+        if isinstance(payload, bytes) and _LONG_PAYLOAD < len(payload) >= len(raw) // _MANY:
+            first = raw.find(payload)
+            if first >= 0:
+                self.raw, self.given_payload = raw, first << _LENGTH_BITS | len(payload)
+        if isinstance(body, str) and _LONG_TEXT < len(body) >= len(raw) // _MANY:
+            text = body.encode()
+            first = raw.find(text)
+            if first >= 0:
+                self.raw, self.given_body = raw, first << _LENGTH_BITS | len(text)
 
     def text(self, step: Step) -> str | None:
         """The text of a step as the request gave it, None where it has none."""

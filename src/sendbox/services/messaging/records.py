@@ -123,7 +123,8 @@ class Submission(msgspec.Struct, eq=False, gc=False):
     ordinal: int
     #: the call that sent it, or the canonical request without callback, from which the names were derived
     source: RequestRecord | bytes
-    messages: Sequence[Message] = ()
+    #: its messages, or the only one, as most have
+    _messages: tuple[Message, ...] | Message = ()
     outlet: Outlet | None = None
     #: origin of the request, which short links begin with
     origin: str = ""
@@ -133,6 +134,16 @@ class Submission(msgspec.Struct, eq=False, gc=False):
     prepared: tuple[int, Any] | None = None
     #: the service that sends this for itself: then it is not a message of the client's (A73)
     service_sending: ServiceSending | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that are handed over."""
+        messages = self._messages
+        return messages if isinstance(messages, tuple) else (messages,)
+
+    @messages.setter
+    def messages(self, messages: tuple[Message, ...]) -> None:
+        self._messages = messages[0] if len(messages) == 1 else messages
 
     @property
     def index(self) -> int:
@@ -264,38 +275,61 @@ class Course(msgspec.Struct, frozen=True, gc=False):
 _UNTRIED: Final = Course()
 
 
-class Predecessor(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The attempt before another one of its message; `number` is that of the flow step which the other one tries."""
+class Particulars(msgspec.Struct, eq=False, gc=False):
+    """The data that most attempts have not.
 
-    attempt: Attempt
-    number: int
+
+    `number` is that of the flow step, and `previous` the attempt of the step before it; `decision` is what rules
+    decided, None when they were not asked or had no say; `extra` has infos by code, and why it was refused.
+    """
+
+    number: int = 0
+    previous: Attempt | None = None
+    decision: Decision | None = None
+    extra: JsonObject | None = None
 
 
 class Attempt(msgspec.Struct, eq=False, gc=False):
     """One flow step tried for one message."""
 
     message: Message
-    #: None for the first attempt
-    predecessor: Predecessor | None = None
+    particulars: Particulars | None = None
     course: Course = _UNTRIED
-    #: what rules decided, None when they were not asked or had no say
-    decision: Decision | None = None
     #: None when it was not handed over
     cost: Cost | None = None
     #: the operator that took it, once it was asked for
     operator: int | None = None
-    #: rarely needed: infos by code, why it was refused
-    extra: JsonObject | None = None
 
     @property
     def number(self) -> int:
         """The number of the flow step that it tries."""
-        return 0 if self.predecessor is None else self.predecessor.number
+        return 0 if self.particulars is None else self.particulars.number
 
     @property
     def previous(self) -> Attempt | None:
         """The attempt before it."""
-        return None if self.predecessor is None else self.predecessor.attempt
+        return None if self.particulars is None else self.particulars.previous
+
+    @property
+    def decision(self) -> Decision | None:
+        """The decision of rules, None when they were not asked or had no say."""
+        return None if self.particulars is None else self.particulars.decision
+
+    @decision.setter
+    def decision(self, decision: Decision | None) -> None:
+        if decision is not None:
+            self._own_particulars().decision = decision
+
+    @property
+    def extra(self) -> JsonObject | None:
+        """Infos by code, and why it was refused; None for most."""
+        return None if self.particulars is None else self.particulars.extra
+
+    def _own_particulars(self) -> Particulars:
+        """Its particulars, to note something there."""
+        if self.particulars is None:
+            self.particulars = Particulars()
+        return self.particulars
 
     @property
     def history(self) -> bytes:
@@ -442,9 +476,10 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
 
     def note(self, name: str, value: object) -> None:
         """Keeps something rarely needed."""
-        if self.extra is None:
-            self.extra = {}
-        self.extra[name] = value
+        particulars = self._own_particulars()
+        if particulars.extra is None:
+            particulars.extra = {}
+        particulars.extra[name] = value
 
 
 class Inbound(msgspec.Struct, eq=False):
