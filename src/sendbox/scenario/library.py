@@ -30,6 +30,7 @@ def folder() -> Path:
     return data.folder("scenarios").resolve()
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The names of the library's scenarios, `default` first."""
     stems = sorted(file.stem for file in folder().glob("*.yaml"))
