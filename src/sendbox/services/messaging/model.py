@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: there as it is kept, without blanks.
 _LONG_PAYLOAD: Final = 128
 _LONG_TEXT: Final = 32
-#: So is a part of which the body is not more than so many times as long: a body may be put away, and a place keeps it.
+#: Nor is a part kept so if the body is over so many times as long: it may be put away, and a place keeps it.
 _MANY: Final = 256
 #: A place and a length are one number, of which so many bits are the length.
 _LENGTH_BITS: Final = 32
