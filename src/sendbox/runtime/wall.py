@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 
 def now_ms() -> int:
@@ -40,8 +41,7 @@ def _monotonic() -> Callable[[], int]:
     into closures, which serves where there is no `clock_gettime` (Windows). time-machine leaves monotonic clocks alone.
     """
     if hasattr(time, "clock_gettime_ns"):
-        read, clock = time.clock_gettime_ns, time.CLOCK_MONOTONIC
-        return lambda: read(clock)
+        return partial(time.clock_gettime_ns, time.CLOCK_MONOTONIC)
     ticks = time.monotonic_ns
     return lambda: ticks()
 

@@ -160,12 +160,9 @@ class Protocol(HttpToolsProtocol):
 
     def _unfinished(self) -> bool:
         """True if a request has begun to arrive and is not complete."""
-        if self._too_long or self.transport.is_closing():
-            return False
-        if self._heading:
-            return self._head > 0
         cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and cycle.more_body
+        begun = self._head > 0 if self._heading else cycle is not None and cycle.more_body
+        return begun and not (self._too_long or self.transport.is_closing())
 
     def _check_silence(self) -> None:
         """Ends the connection where nothing more has come for too long; else looks again when that may be."""
