@@ -63,7 +63,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
     ),
     "server": "app_errors faulting hosts loop tls",
     "services/account": "account lists",
-    "services/messaging": "accept checks handsets rows simulator",
+    "services/messaging": "accept checks handsets rows",
     "traceability": "*",
     "webhooks": "callbacks policy sender",
 }

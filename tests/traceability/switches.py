@@ -195,7 +195,7 @@ def templates_with_a_body(patch: pytest.MonkeyPatch) -> None:
 @_proof("s2_3-03", "response-has-three-fields-and-nothing-else")
 def keys_from_ten(patch: pytest.MonkeyPatch) -> None:
     """Keys are not the positions."""
-    _around(patch, routes, "message_response", lambda old, *given: old(*given).replace(b'"key":"', b'"key":"1'))
+    _around(patch, routes, "accepted_response", lambda old, *given: old(*given).replace(b'"key":"', b'"key":"1'))
 
 
 # --- lists, catalog, listing, keys, devices
