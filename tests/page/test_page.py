@@ -19,6 +19,8 @@ from sendbox.contract.validators import Contract
 from sendbox.page import lines
 from sendbox.page.answers import FOLDER, TYPES, assets
 from sendbox.page.bundle import bundle, imports
+from sendbox.page.routes import FIRST_ROWS
+from sendbox.runtime.teams import parse_tokens
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load
@@ -89,6 +91,30 @@ async def test_the_shell_is_the_same_whatever_the_address_says() -> None:
     async with serving() as box:
         await box.send("420777000101", tag="<b>tag</b>")
         assert await box.page("?world=%3Cscript%3E&view=x") == await box.page("")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("query", "addresses"),
+    [
+        ("", []),
+        ("?view=messages", []),
+        ("?world=test-a&view=due", []),
+        ("?world=test-a&view=messages&search=x", []),
+        ("?world=test-a", ["/worlds/test-a", f"/worlds/test-a/{FIRST_ROWS['phones']}"]),
+        (
+            "?world=%22%3E%3Cb%3E/%3F&view=messages",
+            ["/worlds/%22%3E%3Cb%3E%2F%3F", f"/worlds/%22%3E%3Cb%3E%2F%3F/{FIRST_ROWS['messages']}"],
+        ),
+    ],
+)
+async def test_the_shell_names_what_its_scripts_ask_first(query: str, addresses: list[str]) -> None:
+    """So a browser fetches it while the scripts come; nothing where they send a token."""
+    links = re.compile('<link rel="preload" as="fetch" crossorigin href="/_sandbox([^"]*)">')
+    async with serving() as box:
+        assert [unescape(link) for link in links.findall(await box.page(query))] == addresses
+    async with serving(control_tokens=parse_tokens("root admin 0123456789abcdef", "tokens")) as box:
+        assert links.findall(await box.page(query)) == []
 
 
 @pytest.mark.asyncio

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -13,6 +14,8 @@ from sendbox.page import answers, lines
 from sendbox.page.answers import assets
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
     from starlette.routing import Route
 
@@ -20,6 +23,29 @@ if TYPE_CHECKING:
 
 #: A file keeps its address only while it stays the same.
 KEPT: Final = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
+#: The view that a world begins with.
+START: Final = "phones"
+#: The first rows of a view, below the address of a world, as `js/list/panel.js` asks for them.
+FIRST_ROWS: Final = {
+    view: f"{query}order=newest&limit=50&form=short&total=true"
+    for view, query in {
+        START: "phones?sort=activity&",
+        "messages": "messages?",
+        "webhooks": "deliveries?",
+        "requests": "requests?",
+    }.items()
+}
+#: The characters that `encodeURIComponent` leaves as they are, beside letters and digits.
+_UNESCAPED: Final = "-_.!~*'()"
+
+
+def preloads(query: Mapping[str, str]) -> list[str]:
+    """The addresses that the scripts of the page ask first, for a browser to fetch them while the scripts come."""
+    rows = FIRST_ROWS.get(query.get("view", START))
+    if rows is None or not query.get("world") or not query.keys() <= {"world", "view"}:
+        return []
+    world = f"{PREFIX}/worlds/{quote(query['world'], safe=_UNESCAPED)}"
+    return [world, f"{world}/{rows}"]
 
 
 def page_routes(control: Control) -> list[Route]:
@@ -28,14 +54,15 @@ def page_routes(control: Control) -> list[Route]:
     async def show_shell(request: Request) -> Response:
         origin = origin_of(control.runtime, request.scope)
         health = await control.perform(origin, "health")
+        # a browser that fetches by itself sends no token
+        has_tokens = bool(control.runtime.settings.control_tokens)
         data = {
+            "preloads": [] if has_tokens else preloads(request.query_params),
             "version": health["version"],
             "origin": origin,
             "addresses": addresses(origin).json,
             "lines": {
-                "Open a world": lines.open_line(
-                    f"{origin}{PREFIX}", token=bool(control.runtime.settings.control_tokens)
-                ),
+                "Open a world": lines.open_line(f"{origin}{PREFIX}", token=has_tokens),
                 "Send a first message": lines.send_line(f"{origin}/v2", "test-demo"),
             },
             "served": {

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Route, expect
 
+from sendbox.page.routes import FIRST_ROWS, preloads
+from tests.page.browser.calls import control
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_hostile import VIEWS
 
+#: Who asked for an address, each time.
+ASKERS = "address => performance.getEntriesByName(location.origin + address).map(({ initiatorType }) => initiatorType)"
 #: The most stops of Tab from the top of the page to its search, which is one of them.
 STOPS = 6
 
@@ -31,6 +35,21 @@ def test_a_world_shows_its_views_and_its_clock(tab: Tab) -> None:
     expect(tab.page).to_have_title(f"Messages · {tab.sendbox.api_key} · Sendbox")
     tab.page.go_back()
     expect(tab.page).to_have_title(f"Phones · {tab.sendbox.api_key} · Sendbox")
+
+
+@pytest.mark.parametrize(
+    "view", [pytest.param(view, marks=[pytest.mark.deep] * (view != "messages")) for view in FIRST_ROWS]
+)
+def test_the_first_rows_come_beside_the_script(tab: Tab, view: str) -> None:
+    """What the scripts ask first, the browser has fetched by itself: they do not ask it again."""
+    send(tab)
+    control(tab, "clock/advance", {"by": "1h"})
+    tab.open(view)
+    tab.page.locator("sb-list a.row").first.wait_for()
+    world, rows = preloads({"world": tab.sendbox.api_key, "view": view})
+    assert tab.page.evaluate(ASKERS, world) == ["link"]
+    # again once the page is live, as something may have happened meanwhile
+    assert tab.page.evaluate(ASKERS, rows) in (["link"], ["link", "fetch"])
 
 
 def test_few_stops_of_tab_lead_to_the_search(tab: Tab) -> None:
