@@ -10,6 +10,7 @@ in them. No service is imported here, and nothing else in the product draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from struct import Struct
 from typing import ClassVar, Final
@@ -26,6 +27,16 @@ def seed_bytes(seed: int | str) -> bytes:
 def derive(seed: bytes, scope: str, key: bytes, n: int = 0) -> bytes:
     """64 bytes that depend on all four arguments and on nothing else. `scope` has at most 16 ASCII characters."""
     return blake2b(key, key=seed, salt=n.to_bytes(_SCOPE_SIZE, "little"), person=scope.encode()).digest()
+
+
+#: The first names of a kind are asked for most: what all of one world begin with is hashed once.
+_FEW: Final = 16
+
+
+@lru_cache(1024)
+def _begun(seed: bytes, scope: str, n: int) -> blake2b:
+    """The state of `derive` before its key."""
+    return blake2b(key=seed, salt=n.to_bytes(_SCOPE_SIZE, "little"), person=scope.encode())
 
 
 def uuid_text(raw: bytes, first: int = 0) -> str:
@@ -57,7 +68,11 @@ class Naming:
 
     def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
         """64 derived bytes for a name."""
-        return derive(self._salt, scope, key, n)
+        if n >= _FEW:
+            return derive(self._salt, scope, key, n)
+        state = _begun(self._salt, scope, n).copy()
+        state.update(key)
+        return state.digest()
 
 
 def tag_of(world_id: str, shard: int = 0) -> str:

@@ -299,7 +299,9 @@ async def reply(send: Send, answer: Answer) -> None:
 
 def encode_answer(answer: Answer, *, close: bool) -> bytes:
     """An answer whole, as it goes out over HTTP/1.1; with `close` the connection ends after it."""
-    headers = b"".join([b"%b: %b\r\n" % pair for pair in answer.headers])
+    headers = b""
+    for pair in answer.headers:
+        headers += b"%b: %b\r\n" % pair
     return b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b%b\r\n%b" % (
         _STATUS[answer.status],
         answer.content_type,

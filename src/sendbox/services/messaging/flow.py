@@ -110,9 +110,9 @@ class Simulator:
 
     # -- hand-over
 
-    def schedule(self, submission: Submission, at: int) -> None:
-        """Schedules the hand-over of a submission: a step for each of its messages, in order."""
-        messages, together = submission.messages, self._world.timeline.together
+    def schedule(self, messages: Sequence[Message], at: int) -> None:
+        """Schedules the hand-over of the messages of a submission: a step for each, in order."""
+        together = self._world.timeline.together
         if messages[-1].index - messages[0].index == len(messages) - 1:
             together(at, messages[0].ordinal, self.submission_due, messages)
         else:  # some were left out

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Message,
         Plan,
         Rows,
-        Submission,
     )
     from sendbox.services.messaging.rules.rules import Attempts, Line
     from sendbox.services.ports import Account, Key
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 class Movements(Protocol):
     """The part that moves attempts from result to result (`flow.py`)."""
 
-    def schedule(self, submission: Submission, at: int) -> None:
+    def schedule(self, messages: Sequence[Message], at: int) -> None:
         """Schedules the hand-over of a submission."""
 
     def goal_plan(self, channel: str, goal: str) -> Plan:

@@ -187,15 +187,16 @@ class Messaging(Part):
                 messages.append(Message(submission, position, recipient.number, recipient.valid))
             objects.append((send.index, len(send.recipients), rejected))
             if messages:
-                submission.messages = tuple(messages)
+                waiting = submission.messages = tuple(messages)
                 if self.assume.test_number == "on":
                     _remove_test_number(world, submission)
+                    waiting = submission.messages
                 submission.outlet = self.outlet_for(key, send.callback)
                 self.messages += messages
                 if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
                     _note_overtaking(world, submission)
-                if submission.messages:
-                    self.simulator.schedule(submission, _first_attempt_at(send, now))
+                if waiting:
+                    self.simulator.schedule(waiting, _first_attempt_at(send, now))
         return Accepted(request, operation, objects, findings)
 
     def is_test(self, phone: str) -> bool:

@@ -243,7 +243,7 @@ def _read_recipients_of_call(
         for index, item in enumerate(to):
             raw = item["phone_number"]
             number = numbers.normalize(raw, country)
-            if number is None or len(item) > 1 or numbers.doubtful(number):
+            if number is None or len(item) > 1 or numbers.is_odd(number[:5], len(number)):
                 break
             if number != raw:
                 converted.append(_conversion(index))

@@ -225,6 +225,8 @@ def accepted_response(request: Request, count: int) -> bytes:
     """The answer to one Message all of whose recipients were accepted."""
     names = request.names
     first = uuid_parts(names)[: UUID_PARTS * (1 + count)]
+    if count <= NAMED:
+        return _accepted_form(count) % first
     others = [make_id(names, request.naming, place).encode() for place in range(NAMED + 1, count + 1)]
     return _accepted_form(count) % (*first, *others)
 
