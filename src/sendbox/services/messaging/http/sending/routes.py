@@ -42,6 +42,8 @@ ASSUMED: Final = (
     "A01", "A02", "A03", "A06", "A07", "A08", "A09", "A11", "A14", "A15", "A16", "A17", "A55", "A56", "A57", "A58",
     "A59", "A60", "A64", "A75", "A77", "A80", "A85", "A86", "A89",
 )  # fmt: skip
+#: The operation of a message that takes the priority queue.
+PRIORITY_OPERATION: Final = "sendPriorityMessage"
 
 
 class OneObject(RebuiltRequest, eq=False, gc=False):
@@ -70,17 +72,18 @@ class SeveralObjects(RebuiltRequest, eq=False, gc=False):
 
 
 def send_message(exchange: Exchange) -> Answer:
-    """`POST /message`: one Message to 1 to 10 recipients (§4.1, §2.1)."""
-    message = read_json(exchange)
-    return _accept_one(exchange, message, decode_message(message, "$", exchange, exchange.advice))
-
-
-def send_priority_message(exchange: Exchange) -> Answer:
-    """`POST /message/priority`: the same, by the priority queue (§4.1)."""
+    """`POST /message`, and for the priority queue `/message/priority`: one Message to 1 to 10 recipients (§4.1)."""
     message = read_json(exchange)
     send = decode_message(message, "$", exchange, exchange.advice)
-    send.priority = True
-    return _accept_one(exchange, message, send)
+    if exchange.route.operation == PRIORITY_OPERATION:
+        send.priority = True
+    accepted = accept(exchange, [send], canonical(without_callback(message)), OneObject)
+    if not accepted.complete:
+        return Answer(200, message_response(accepted.request_id, accepted.messages[0]))
+    _, count, _ = accepted.objects[0]
+    answer = Answer(200, accepted_response(accepted.request, count))
+    _is_remade(exchange, accepted, answer, count)
+    return answer
 
 
 def send_messages(exchange: Exchange) -> Answer:
@@ -160,17 +163,6 @@ def _bad(request: object, exchange: Exchange) -> Collection[int]:
 def _none_of(message: JsonObject) -> list[str | None]:
     """No id for each recipient of a refused message, as far as they can be counted."""
     return [None] * len(_list(message.get("to")))
-
-
-def _accept_one(exchange: Exchange, message: JsonObject, send: Send) -> Answer:
-    content = canonical(without_callback(message))
-    accepted = accept(exchange, [send], content, OneObject)
-    if not accepted.complete:
-        return Answer(200, message_response(accepted.request_id, accepted.messages[0]))
-    _, count, _ = accepted.objects[0]
-    answer = Answer(200, accepted_response(accepted.request, count))
-    _is_remade(exchange, accepted, answer, count)
-    return answer
 
 
 def _is_remade(exchange: Exchange, accepted: Accepted, answer: Answer, count: int) -> None:
@@ -280,7 +272,7 @@ def _route(operation: str, summary: str, handler: Handler, request: str, *assume
 
 ROUTES: Final = (
     _route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
-    _route("sendPriorityMessage", "Send one message by the priority queue", send_priority_message, "Message", "A18"),
+    _route(PRIORITY_OPERATION, "Send one message by the priority queue", send_message, "Message", "A18"),
     _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10", "A88"),
 )
 
