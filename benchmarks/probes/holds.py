@@ -18,6 +18,7 @@ from typing import Any, Final
 import orjson
 from starlette.types import Message
 
+from benchmarks.scenes.inside import LARGE
 from sendbox.control.stream import MAX_STREAMS
 from sendbox.engine.bounds import ESCAPES
 from sendbox.runtime import collector
@@ -65,7 +66,7 @@ ASKED: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("a form with all escapes", "POST", "/Send", _FORM + b"message=" + b"%41" * ESCAPES),
     ("a body of 100 MB", "POST", "/_sandbox/worlds", b"x" * 100_000_000),
     (
-        "a message of 16 MB",
+        LARGE,
         "POST",
         "/v2/message",
         {"body": "x" * 16_000_000, "to": [{"phone_number": "420777000101"}]},

@@ -41,6 +41,7 @@ OWED = {
     "fixture-stop": at_most(0.5),
     "fixture-setup": at_most(0.7),
     "explore-first": at_most(5),
+    "hold-large": at_most(5),
     "world-empty": at_most(25),
     "world-default": at_most(80),
     "memory-message": at_most(1000, aim=650),
