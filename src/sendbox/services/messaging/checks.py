@@ -123,7 +123,7 @@ def _too_dear(checks: Checks, message: Message, number: int, step: Step) -> bool
     """True if the balance does not cover the step; at the hand-over, the charge itself detects this."""
     billing = message.submission.key.billing or checks.account
     count = prepare(message.submission, number, step, checks.account).count
-    eur, czk, _ = checks.costs.of(step.channel, count)(message.phone)
+    eur, czk, _ = checks.costs.of(step.channel, count).of(message.phone)
     return (eur if billing.currency == "EUR" else czk) > billing.balance
 
 

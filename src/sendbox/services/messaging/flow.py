@@ -46,7 +46,7 @@ from sendbox.services.messaging.results import (
     WAYS,
 )
 from sendbox.services.messaging.rules.rules import Decision, Path, Rule
-from sendbox.services.numbers.countries import operator
+from sendbox.services.numbers.countries import DECIDING, operator
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home
@@ -205,11 +205,11 @@ class Simulator:
             if not decided or not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over
                 if prepared is None:
                     prepared = prepare(submission, number, step, self._account)
-                    cost_of = home.costs.of(step.channel, prepared.count)
+                    costs = home.costs.of(step.channel, prepared.count)
                     late = billing.complete_at > now
                     noting = late or world.chooser.noted or bool(prepared.targets) or checks.remembering
                     alone = alone or noting or self._must_move_alone(attempt, plan)
-                cost = cost_of(message.phone)
+                cost = costs.get(message.phone[:DECIDING]) or costs.of(message.phone)
                 if not billing.charge(cost):
                     refusal = CREDIT
                     break
@@ -262,9 +262,9 @@ class Simulator:
         """The price of the first step for all recipients that it is sent to, in millionths (eur, czk)."""
         step = send.steps[0]
         submission = Submission(send, "", self._account.top, Request(self._world.naming, b"", 0), 0, 0, b"")
-        cost_of = self._home.costs.of(step.channel, prepare(submission, 0, step, self._account).count)
+        costs_of_step = self._home.costs.of(step.channel, prepare(submission, 0, step, self._account).count)
         costs = [
-            cost_of(recipient.number)
+            costs_of_step.of(recipient.number)
             for recipient in send.recipients
             if recipient.valid and not self._home.is_test(recipient.number)
         ]
@@ -331,8 +331,11 @@ class Simulator:
         code = plan[position][0]
         if position + 1 < len(plan) and plan[position + 1][1] == 0:
             return True
-        if attempt.number + 1 < len(submission.send.steps) and (
-            code in _BAD_ENDS or (not course.history and attempt.step.ttl is not None)
+        steps = submission.send.steps
+        if (
+            len(steps) > 1
+            and attempt.number + 1 < len(steps)
+            and (code in _BAD_ENDS or (not course.history and attempt.step.ttl is not None))
         ):
             return True
         return code in _BY_HANDSET and home.phones.may_be_off
@@ -413,7 +416,8 @@ class Simulator:
                 submission.service_sending.arrived()
         if decision is not None and code == DELIVERED:
             self._delivered(attempt, decision)
-        if attempt.number + 1 < len(submission.send.steps):
+        steps = submission.send.steps
+        if len(steps) > 1 and attempt.number + 1 < len(steps):
             self._check_flow(attempt, code, not before.history)
 
     def _check_flow(self, attempt: Attempt, code: int, first: bool) -> None:

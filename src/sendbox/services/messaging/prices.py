@@ -6,12 +6,12 @@ depends on country and channel. Millionths of the currency, so that sums stay in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sendbox.services.messaging.channels import FAMILY
-from sendbox.services.numbers.countries import country
+from sendbox.services.numbers.countries import DECIDING, country, decided
 from sendbox.services.tables import table
 
 if TYPE_CHECKING:
@@ -41,27 +41,46 @@ def combine_prices(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]
 Cost = tuple[int, int, int]
 
 
+class CostTable(dict[str, Cost]):
+    """The costs of an attempt on one channel with one count of segments, by the first digits that decide a country.
+
+    All attempts of one cost share it.
+    """
+
+    __slots__ = ("_by_code", "_count", "_family", "_prices")
+
+    def __init__(self, prices: Mapping[tuple[str, str], tuple[int, int]], family: str, count: int) -> None:
+        super().__init__()
+        self._prices, self._family, self._count = prices, family, count
+        self._by_code: dict[str, Cost] = {}
+
+    def of(self, phone: str) -> Cost:
+        """The cost for a phone. For most `get` has it, by its first digits, once it was asked for."""
+        place = country(phone)
+        code = "" if place is None else place.code
+        cost = self._by_code.get(code)
+        if cost is None:
+            eur, czk = self._prices.get((self._family, code)) or self._prices[self._family, ""]
+            cost = self._by_code[code] = (eur * self._count, czk * self._count, self._count)
+        head = phone[:DECIDING]
+        if head in decided():
+            self[head] = cost
+        return cost
+
+
 class Costs:
     """The prices of attempts in one world, looked up once for each channel, count and country."""
 
-    __slots__ = ("_costs", "_prices")
+    __slots__ = ("_prices", "_tables")
 
     def __init__(self, own: Prices | None) -> None:
         self._prices = combine_prices(own)
-        self._costs: dict[tuple[str, int], dict[str, Cost]] = {}
+        self._tables: dict[tuple[str, int], CostTable] = {}
 
-    def of(self, channel: str, count: int) -> Callable[[str], Cost]:
-        """A function that gives the cost of `count` segments to a phone; all attempts of one cost share it."""
-        family = FAMILY[channel]
-        costs = self._costs.setdefault((family, count), {})
-
-        def cost(phone: str) -> Cost:
-            place = country(phone)
-            code = "" if place is None else place.code
-            if (price := costs.get(code)) is not None:
-                return price
-            eur, czk = self._prices.get((family, code)) or self._prices[family, ""]
-            price = costs[code] = (eur * count, czk * count, count)
-            return price
-
-        return cost
+    def of(self, channel: str, count: int) -> CostTable:
+        """The costs of `count` segments."""
+        key = (FAMILY[channel], count)
+        costs = self._tables.get(key)
+        if costs is None:
+            costs = self._tables[key] = CostTable(self._prices, *key)
+        return costs

@@ -138,11 +138,15 @@ def _by_prefix() -> dict[str, Country]:
     return table
 
 
+#: So many digits decide for most numbers.
+DECIDING: Final = 3
+
+
 @cache
-def _decided() -> dict[str, Country]:
-    """Three digits that decide: one look-up for each country that has a calling code of its own."""
+def decided() -> dict[str, Country]:
+    """The first digits that decide: one look-up for each country that has a calling code of its own."""
     table = _by_prefix()
-    deep = {prefix[:3] for prefix in table if len(prefix) > 3}
+    deep = {prefix[:DECIDING] for prefix in table if len(prefix) > DECIDING}
     every_head = (str(head) for head in range(100, 1000))
     nearest = {
         head: table.get(head) or table.get(head[:2]) or table.get(head[:1]) for head in every_head if head not in deep
@@ -157,7 +161,7 @@ def _deepest() -> int:
 
 def country(number: str) -> Country | None:
     """The country of a normalized number, None if it does not begin with an assigned calling code."""
-    place = _decided().get(number[:3])
+    place = decided().get(number[:DECIDING])
     if place is not None:
         return place
     table = _by_prefix()
