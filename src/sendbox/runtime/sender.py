@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
 #: Bytes of an answer that are read; a longer one costs its connection. Only the status matters (§6).
 ANSWER_CAP: Final = 64 * 1024
 #: Calls under way at once; the rest wait their turn before their timeout begins.
