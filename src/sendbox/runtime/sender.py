@@ -236,12 +236,14 @@ class _Deadlines:
         try:
             return await work
         except asyncio.CancelledError:
-            if task in self._late and task.uncancel() <= cancelling:
+            if task in self._late and task.cancelling() <= cancelling + 1:
                 raise TimeoutError from None
             raise
         finally:
             del self._deadlines[task]
-            self._late.discard(task)
+            if task in self._late:
+                self._late.remove(task)
+                task.uncancel()
 
     def close(self) -> None:
         """No timer runs any more."""
