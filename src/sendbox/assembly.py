@@ -117,9 +117,9 @@ def _load(served: Served | None) -> Served:
 
 
 def _catalog(load: Callable[[], Served]) -> Catalog:
-    from sendbox.control.catalog import whole
+    from sendbox.control.catalog import whole_catalog
 
-    return whole(load())
+    return whole_catalog(load())
 
 
 def _check_batch(contract: Contract, batch: object) -> list[str]:

@@ -68,7 +68,7 @@ def command(*numbers: str, steps: list[Step] | None = None, body: str = "Hello",
     return Send(
         [Recipient(number, number.isdigit()) for number in numbers or (PHONE,)],
         [step(body=body)] if steps is None else steps,
-        given_payload=payload if isinstance(payload, bytes) else orjson.dumps(payload),
+        kept_payload=payload if isinstance(payload, bytes) else orjson.dumps(payload),
         callback=Target(callback) if isinstance(callback, str) else callback,
         **fields,
     )

@@ -13,7 +13,7 @@ from freezegun import freeze_time
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.runtime.policy import FORM, Failure, HttpCall, Outcome, encode, sign
-from sendbox.runtime.sender import ANSWER_CAP, STREAM_BYTES, Sender, failure
+from sendbox.runtime.sender import ANSWER_CAP, STREAM_BYTES, Sender, _Deadlines, failure
 from sendbox.server.loop import Kind
 from tests.webhooks.receiver import OK, Answer, answering, hanging, header, receiving, resetting, trickling
 from tests.webhooks.sending import EVENTS, LONG, LOOPBACK, SHORT, post, run
@@ -190,6 +190,26 @@ def test_each_call_has_its_own_timeout(kind: Kind) -> None:
     cancelled, *late = run(main(), kind)
     assert isinstance(cancelled, asyncio.CancelledError)
     assert late == [Outcome(None, "timeout")] * 3
+
+
+@pytest.mark.parametrize("kind", ["uvloop", "asyncio"])
+def test_a_call_that_is_too_late_leaves_its_task_as_it_was(kind: Kind) -> None:
+    """Also where the end of the call becomes another error: nothing later in the task takes it for cancelled."""
+
+    async def fail_at_the_end() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ConnectionError from None
+
+    async def main() -> int:
+        with pytest.raises(ConnectionError):
+            await _Deadlines().within(0, fail_at_the_end())
+        task = asyncio.current_task()
+        assert task is not None
+        return task.cancelling()
+
+    assert run(main(), kind) == 0
 
 
 @pytest.mark.parametrize("kind", ["uvloop", "asyncio"])

@@ -24,8 +24,8 @@ def catalog(served: Served) -> Catalog:
     return Catalog(served.dimensions, served.facts, _Rows(served), served.kinds)
 
 
-def whole(served: Served) -> Catalog:
-    """The same with all of its items, which takes some milliseconds the first time."""
+def whole_catalog(served: Served) -> Catalog:
+    """The catalog with all of its items made, which takes some milliseconds the first time."""
     everything = catalog(served)
     assert everything.items
     return everything
@@ -33,7 +33,7 @@ def whole(served: Served) -> Catalog:
 
 async def loaded(served: Served) -> Catalog:
     """The same without holding the loop."""
-    return await asyncio.get_running_loop().run_in_executor(None, whole, served)
+    return await asyncio.get_running_loop().run_in_executor(None, whole_catalog, served)
 
 
 class _Rows(Mapping[str, Row]):

@@ -74,8 +74,8 @@ class Row(NamedTuple):
     """An operation: whose interface, where it is written, how its request comes, and what may become of it.
 
     `takes` is `json`, `form`, `query`, or empty if nothing is asked; `fields` are the paths of its request, with the
-    assumptions that they rest on, and `having` makes a request with such a field; `refused` is the snippet of a call
-    that is refused, None if none is.
+    assumptions that they rest on, and `snippet_with` makes the snippet of a request with such a field; `refused` is
+    the snippet of a call that is refused, None if none is.
     """
 
     operation: str
@@ -83,7 +83,7 @@ class Row(NamedTuple):
     section: str
     takes: str
     fields: Mapping[str, str | None]
-    having: Callable[[str], str]
+    snippet_with: Callable[[str], str]
     accepted: str
     refused: tuple[Form, str] | None
 
@@ -159,7 +159,9 @@ def _of_operation(row: Row) -> Iterator[Item]:
 
 def _of_fields(row: Row) -> Iterator[Item]:
     for path, assumed in row.fields.items():
-        yield Item("fields", _field(row, path), row.section, "request", row.having(path), assumed, (row.operation,))
+        yield Item(
+            "fields", _field(row, path), row.section, "request", row.snippet_with(path), assumed, (row.operation,)
+        )
 
 
 def _field(row: Row, path: str) -> str:

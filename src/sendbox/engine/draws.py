@@ -49,7 +49,7 @@ def uuid_text(raw: bytes, first: int = 0) -> str:
 _VERSION: Final = int.from_bytes(bytes.fromhex("00000000000040008000000000000000") * 4)
 _OTHERS: Final = ~int.from_bytes(bytes.fromhex("000000000000f000c000000000000000") * 4)
 _PARTS: Final = Struct("8s4s4s4s12s" * 4)
-#: The number of parts of one.
+#: The number of the parts of a UUID.
 UUID_PARTS: Final = 5
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
 #: Bytes of an answer that are read; a longer one costs its connection. Only the status matters (§6).
 ANSWER_CAP: Final = 64 * 1024
 #: Calls under way at once; the rest wait their turn before their timeout begins.
@@ -235,12 +236,14 @@ class _Deadlines:
         try:
             return await work
         except asyncio.CancelledError:
-            if task in self._late and task.uncancel() <= cancelling:
+            if task in self._late and task.cancelling() <= cancelling + 1:
                 raise TimeoutError from None
             raise
         finally:
             del self._deadlines[task]
-            self._late.discard(task)
+            if task in self._late:
+                self._late.remove(task)
+                task.uncancel()
 
     def close(self) -> None:
         """No timer runs any more."""

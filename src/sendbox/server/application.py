@@ -81,7 +81,7 @@ class Application(Starlette):
     def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole; None if it must be served as every other one."""
         heading = heading_of(scope)
-        # a wrong host is refused, and the first version of HTTP needs none: neither is frequent
+        # the usual way refuses a wrong host, and knows that HTTP/1.0 needs none
         if heading.hosts != 1 or (self.persistence is not None and self.persistence.failure is not None):
             return None
         answer = self.emulated.answer_at_once(scope, heading, body)

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from sendbox.control.reading import sorted_page
-from tests.box import WORLD, Box, boxed
+from sendbox.control.reading import run_in_slices, sorted_page
+from sendbox.engine.forgetting import Forgetting
+from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
+from sendbox.services.messaging.control import phone_list
+from sendbox.services.messaging.control.phone_list import page_of_phones
+from sendbox.services.messaging.messaging import Messaging
+from tests.box import START, WORLD, Box, boxed
+from tests.core.worlds import advance, send_one
+from tests.scenarios import make_blueprint
 
 pytestmark = pytest.mark.asyncio
 
@@ -134,6 +142,43 @@ async def test_a_phone_that_comes_back_is_the_newest() -> None:
         by_activity = await numbers(box, "sort=activity")
         assert by_activity[-1] == PHONES[3]
         assert set(by_activity) == set(await numbers(box, ""))
+
+
+@pytest.mark.parametrize("sort", ["activity", None])
+@pytest.mark.parametrize("reading", range(5))
+@pytest.mark.parametrize("bound", [1, 3])
+async def test_phones_that_are_forgotten_while_a_list_is_read_are_not_in_it(
+    sort: str | None, reading: int, bound: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever part of the list was read then, in the middle or at its end; `reading` 4 is before all of them."""
+    world = World("test-1", make_blueprint(), start=START, forgets=True, services=PARTS)
+    forgetting = Forgetting(world)
+    for number in PHONES:
+        send_one(world, number)
+        advance(world, 10_000)
+    parts = iter(range(5))
+
+    def forget() -> None:
+        forgetting.note()
+        forgetting.of_messages(bound, f"--max-messages={bound}")
+        while not forgetting.step():
+            pass
+
+    async def read_in_slices(work: Any) -> Any:
+        forgets = next(parts) == reading
+        if forgets and next(work, work) is None:
+            forget()
+        result = await run_in_slices(work)
+        if forgets:
+            forget()
+        return result
+
+    if reading == 4:
+        forget()
+    monkeypatch.setattr(phone_list, "run_in_slices", read_in_slices)
+    page = await page_of_phones(world, bool, sort, None, None, "newest")
+    left = [message.phone for message in Messaging.of(world).messages]
+    assert page.items == left[::-1]
 
 
 async def test_a_short_phone_has_the_newest_message_that_is_not_on_it() -> None:

@@ -258,7 +258,7 @@ def test_s2_2_richmsg_fields() -> None:
     buttons = [{"title": "Open", "url": "https://acme.example/"}]
     fields = {"body": "b", "sender": "Acme", "buttons": buttons, "ttl": 0.5, "ttl_condition": "seen"}
     read = step(flow({"richmsg": fields}, {"sms": {}}))
-    assert read == Step("richmsg", "b", "Acme", 30_000, "seen", given_buttons=read.given_buttons, own_sender=True)
+    assert read == Step("richmsg", "b", "Acme", 30_000, "seen", buttons_json=read.buttons_json, own_sender=True)
     assert read.buttons == buttons
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.durations import Rate
 from sendbox.engine.forgetting import Forgetting
 from sendbox.engine.kept import Fingerprints, Kept
 from sendbox.engine.rules.book import Memory
@@ -13,6 +14,7 @@ from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
 from sendbox.services import limits
 from sendbox.services.account.account import Account
+from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.verify.verify import Verify
 from tests.core.worlds import HOUR, PHONE, START, TEN, advance, send, send_one
@@ -56,6 +58,19 @@ def test_recipients_of_one_request_go_one_by_one() -> None:
         forget(world, forgetting, 2)
     assert all(message.id in (messaging.past or ()) for message in messages)
     assert submission.messages == ()
+
+
+def test_a_recipient_that_waits_is_handed_over_after_another_was_forgotten() -> None:
+    """Its turn in the queue comes when nothing is left of the first recipient of its request."""
+    world, forgetting = opened(assume=Assume(queue=Rate(1, 60_000)))
+    first, second, third = send(world, *TEN[:3])
+    for _ in range(4):
+        advance(world, 10_000)
+        forget(world, forgetting, 1)
+        send_one(world, priority=True)
+    assert (first.last, first.submission.messages) == (None, (second, third))
+    advance(world, HOUR)
+    assert (second.result, third.result) == ("delivered", "delivered")
 
 
 def test_a_message_to_the_test_number_has_ended() -> None:

@@ -25,6 +25,6 @@ def test_payload_and_text_stay_the_same_when_their_places_are_kept(
     payload: bytes, text: str | None, body: bytes
 ) -> None:
     """Long ones are read from the body of the call, if they stand there as they are."""
-    send = Send((), (), given_payload=payload, given_body=text)
+    send = Send((), (), kept_payload=payload, kept_body=text)
     send.share(body)
     assert (send.payload, send.body) == (payload, text)

@@ -59,9 +59,9 @@ RequestIds = Sequence[str]
 class Handled(Struct, frozen=True):
     """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
-    `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the
-    request that sent messages, and the first phone among them; `advice` are the remarks on a
-    legal call; of those that are made again it has only code and path, in `remade_places`.
+    `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the request that
+    sent messages, and the first phone among them. `advice` are the remarks on a legal call, and `remade_places` code
+    and path of those remarks that are not made before they are read.
     """
 
     answer: Answer
@@ -434,13 +434,13 @@ def _kept_advice(exchange: Exchange) -> Sequence[Advice | RemadeAdvice]:
     """The advice on a call as its record keeps it."""
     advice = exchange.advice
     if exchange.remade_advice is None:
-        return _one(tuple(advice))
+        return _share(tuple(advice))
     place, remade = exchange.remade_advice
-    return _one((*advice[:place], remade, *advice[place:]))
+    return _share((*advice[:place], remade, *advice[place:]))
 
 
 @lru_cache(1024)
-def _one(advice: tuple[Advice | RemadeAdvice, ...]) -> Sequence[Advice | RemadeAdvice]:
+def _share(advice: tuple[Advice | RemadeAdvice, ...]) -> Sequence[Advice | RemadeAdvice]:
     """One object for equal advice: clients send the same again and again."""
     return advice
 

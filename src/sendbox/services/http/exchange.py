@@ -81,9 +81,9 @@ class Exchange(msgspec.Struct):
     entries: int = 0
     #: the answer that `record` can make again
     remade: Answer | None = None
-    #: the advice that an accepted call does not keep, and its place in `advice`
+    #: advice that is only made when it is read, and the place in `advice` before which it comes
     remade_advice: tuple[int, RemadeAdvice] | None = None
-    #: code and path of each advice that is made again
+    #: code and path of each remark of it
     remade_places: Sequence[tuple[str, str]] = ()
     advice: list[Advice] = msgspec.field(default_factory=list)
     #: what the journal says of a call that was accepted nevertheless

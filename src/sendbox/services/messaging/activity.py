@@ -55,11 +55,12 @@ class Activity:
     def _accept(self, at: int | None) -> None:
         """Notes the messages that were accepted until an instant; None: all."""
         messages = self._messages
+        self._message = max(self._message, messages.lost)
         while self._message < messages.made:
-            message = messages[max(self._message - messages.lost, 0)]
+            message = messages[self._message - messages.lost]
             if at is not None and message.accepted_at > at:
                 return
-            self._message = max(self._message, messages.lost) + 1
+            self._message += 1
             if message.valid:
                 self._note(message.phone)
 

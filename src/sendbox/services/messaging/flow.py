@@ -104,7 +104,7 @@ class Simulator:
         self._plans: dict[tuple[str, str], Plan] = {}
         #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
-        #: attempts that went the same way at the same instants share their history
+        #: the history that was made last: attempts that went the same way at the same instants share theirs
         self._newest_history = b""
         self.checks: Checks = Checks(home)
 

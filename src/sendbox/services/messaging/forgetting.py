@@ -62,12 +62,13 @@ def _fingerprint(message_id: str) -> bytes:
 
 def take_apart(messages: Sequence[Message]) -> None:
     """Breaks the circles of references between messages and their parts."""
+    gone = set(messages)
     for message in messages:
         message.last = None
         message.reactions = NO_REACTIONS
     for submission in {message.submission for message in messages}:
-        if all(message.last is None for message in submission.messages):  # else another recipient's goes on
-            submission.messages = ()
+        submission.messages = tuple(message for message in submission.messages if message not in gone)
+        if not submission.messages:  # else another recipient's goes on, or waits
             submission.service_sending = None
             submission.chooser = UNSEEDED  # a plan's knows the journal, which has the messages
 

@@ -240,7 +240,7 @@ class Messaging(Part):
             [Recipient(phone, valid)],
             [Step(USUAL, text, sender)],
             tags=("transactional",),
-            given_payload=payload,
+            kept_payload=payload,
             priority=True,
         )
         accepted = self.accept(operation, [send], key, content, origin, record)

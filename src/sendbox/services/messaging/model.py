@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 #: A longer part of a body is kept as its place there: a byte of a request then takes 1.0 bytes of memory, and not 2.1
 #: (`memory-bytes` of the benchmark). A shorter one takes little more than a place; and a short payload seldom stands
-#: there as it is kept, without blanks.
+#: there without blanks, as it is kept.
 _LONG_PAYLOAD: Final = 128
 _LONG_TEXT: Final = 32
-#: Nor is a part kept so if the body is over so many times as long: it may be put away, and a place keeps it.
+#: Of a body that is more than so many times as long as the part, no place is kept: the body could not be put away.
 _MANY: Final = 256
 #: A place and a length are one number, of which so many bits are the length.
 _LENGTH_BITS: Final = 32
@@ -55,8 +55,8 @@ class Step(msgspec.Struct, gc=False):
     type: str = "utf"
     template: TemplateUse | None = None
     #: buttons; and buttons, card, carousel and raw of a channel that has them, as they came in (A02): JSON takes least
-    given_buttons: bytes = b"[]"
-    given_content: bytes | None = None
+    buttons_json: bytes = b"[]"
+    content_json: bytes | None = None
     #: whether its text is that of the root, and whether its sender is its own
     inherits: bool = False
     own_sender: bool = False
@@ -64,13 +64,13 @@ class Step(msgspec.Struct, gc=False):
     @property
     def buttons(self) -> list[JsonObject]:
         """Its buttons."""
-        buttons: list[JsonObject] = orjson.loads(self.given_buttons)
+        buttons: list[JsonObject] = orjson.loads(self.buttons_json)
         return buttons
 
     @property
     def content(self) -> JsonObject | None:
         """Its buttons, card, carousel and raw content, None in a channel that has no such content."""
-        content: JsonObject | None = None if self.given_content is None else orjson.loads(self.given_content)
+        content: JsonObject | None = None if self.content_json is None else orjson.loads(self.content_json)
         return content
 
     @property
@@ -112,7 +112,7 @@ class Send(msgspec.Struct, gc=False):
     steps: Sequence[Step]
     tags: tuple[str, ...] = DEFAULT
     #: JSON, or where it stands in `raw`
-    given_payload: bytes | int = b"{}"
+    kept_payload: bytes | int = b"{}"
     callback: Target | None = None
     at: int | None = None
     window: Window | None = None
@@ -128,34 +128,34 @@ class Send(msgspec.Struct, gc=False):
     #: texts of the client's own, which events and rows show, by the names of their fields
     labels: dict[str, str] | None = None
     #: the text of the root, for the steps that inherit it, or where it stands in `raw`
-    given_body: str | int | None = None
+    kept_body: str | int | None = None
     #: the body of the call
     raw: bytes = b""
 
     @property
     def payload(self) -> bytes:
         """The payload as JSON."""
-        payload = self.given_payload
+        payload = self.kept_payload
         return _part(self.raw, payload) if isinstance(payload, int) else payload
 
     @property
     def body(self) -> str | None:
         """The text of the root."""
-        body = self.given_body
+        body = self.kept_body
         return _part(self.raw, body).decode() if isinstance(body, int) else body
 
     def share(self, raw: bytes) -> None:
         """Keeps payload and text as the places where they stand in the body of the call, as far as that takes less."""
-        payload, body = self.given_payload, self.given_body
+        payload, body = self.kept_payload, self.kept_body
         if isinstance(payload, bytes) and _LONG_PAYLOAD < len(payload) >= len(raw) // _MANY:
             first = raw.find(payload)
             if first >= 0:
-                self.raw, self.given_payload = raw, first << _LENGTH_BITS | len(payload)
+                self.raw, self.kept_payload = raw, first << _LENGTH_BITS | len(payload)
         if isinstance(body, str) and _LONG_TEXT < len(body) >= len(raw) // _MANY:
             text = body.encode()
             first = raw.find(text)
             if first >= 0:
-                self.raw, self.given_body = raw, first << _LENGTH_BITS | len(text)
+                self.raw, self.kept_body = raw, first << _LENGTH_BITS | len(text)
 
     def text(self, step: Step) -> str | None:
         """The text of a step as the request gave it, None where it has none."""

@@ -276,12 +276,7 @@ _UNTRIED: Final = Course()
 
 
 class Particulars(msgspec.Struct, eq=False, gc=False):
-    """The data that most attempts have not.
-
-
-    `number` is that of the flow step, and `previous` the attempt of the step before it; `decision` is what rules
-    decided, None when they were not asked or had no say; `extra` has infos by code, and why it was refused.
-    """
+    """The data that most attempts do not have; the properties of `Attempt` say what they are."""
 
     number: int = 0
     previous: Attempt | None = None
@@ -322,7 +317,7 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
 
     @property
     def extra(self) -> JsonObject | None:
-        """Infos by code, and why it was refused; None for most."""
+        """The infos by code, and why it was refused; None for most."""
         return None if self.particulars is None else self.particulars.extra
 
     def _own_particulars(self) -> Particulars:

@@ -30,11 +30,11 @@ async def page_of_phones(
     world: World, fits: Callable[[str], bool], sort: str | None, limit: int | None, cursor: str | None, order: str
 ) -> Page[str]:
     """A page of the numbers of phones: in order of first appearance, of their last activity, or by a field."""
-    numbers, places = known = await list_numbers(world)
+    if sort == "activity":
+        return await _page_by_activity(world, fits, limit, cursor, order)
+    numbers, _ = known = await list_numbers(world)
     if sort is None:
         return await _page_by_appearance(world, known, fits, limit, cursor, order)
-    if sort == "activity":
-        return await _page_by_activity(world, places, fits, limit, cursor, order)
     messages_of, following = Messaging.of(world).phones.messages_of, None if cursor is None else _number(cursor)
     key: Callable[[str], Any] = str if sort == "number" else lambda number: len(messages_of(number))
     return await sorted_page(numbers, key, fits, limit, following, order)
@@ -63,7 +63,6 @@ async def _page_by_appearance(
 
 async def _page_by_activity(
     world: World,
-    known: Mapping[str, int],
     fits: Callable[[str], bool],
     limit: int | None,
     cursor: str | None,
@@ -72,8 +71,12 @@ async def _page_by_activity(
     """A page of the phones in order of their last activity; those of other services alone come as the oldest."""
     activity = Messaging.of(world).phones.activity
     await run_in_slices(activity.read())
-    places = {**{number: place - len(known) for number, place in known.items()}, **activity.places}
-    numbers = [*(number for number in known if number not in activity.places), *activity.places]
+    activity_places = activity.places
+    # read last: the journal may still have entries about phones whose messages were forgotten
+    _, known = await list_numbers(world)
+    places = {**{number: place - len(known) for number, place in known.items()}, **activity_places}
+    numbers = [number for number in known if number not in activity_places]
+    numbers += [number for number in activity_places if number in known]
     return await page(numbers, places.__getitem__, fits, limit, None if cursor is None else _number(cursor), order)
 
 
@@ -86,7 +89,8 @@ def _number(cursor: str) -> int:
 async def list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
     """The numbers of all phones in order of first appearance, and their places; those of other services come last."""
     phones = Messaging.of(world).phones
-    for reading in (phones.appearances.read(), phones.messages.read(), phones.written.read()):
+    # the appearances last: to forget messages meanwhile would leave them unread
+    for reading in (phones.messages.read(), phones.written.read(), phones.appearances.read()):
         await run_in_slices(reading)
     numbers, places = phones.appearances.names, phones.appearances.places
     parts = (part for part in world.parts.values() if isinstance(part, HasPhoneContent))

@@ -188,11 +188,11 @@ def decode_message(message: JsonObject, path: str, exchange: Exchange, advice: l
         priority=PRIORITY_TAG in send_tags,
         path=path,
         labels=labels,
-        given_body=root.body,
+        kept_body=root.body,
     )
     value = get("payload")
     if value is not None:
-        send.given_payload = compact(orjson.dumps(value)) if value else EMPTY_PAYLOAD
+        send.kept_payload = compact(orjson.dumps(value)) if value else EMPTY_PAYLOAD
     value = get("callback")
     if value is not None:
         send.callback = read_callback(value, path, problems, advice)
@@ -235,10 +235,10 @@ def _recipients_advice(country: str) -> RecipientsAdvice:
 def _read_recipients_of_call(
     to: list[JsonObject], path: str, exchange: Exchange, advice: list[Advice]
 ) -> list[Recipient]:
-    """The recipients; that numbers of the one message of a call are converted, is not kept: its body says it again."""
+    """The recipients. In a call of one message the advice on converted numbers is not kept: its body tells it again."""
     country = account_of(exchange.world).country
-    # a line of an upload has no record; of a null, a setting decides what was read (A56); other lists are of forms
-    if path == "$" and exchange.record and advice is exchange.advice and b"null" not in exchange.body:
+    # a line of an upload has no record; what a null means, a setting decides (A56); forms collect advice in other lists
+    if path == "$" and exchange.record is not None and advice is exchange.advice and b"null" not in exchange.body:
         recipients, converted = [], []
         for index, item in enumerate(to):
             raw = item["phone_number"]

@@ -209,11 +209,11 @@ def _read_step(channel: Channel, fields: JsonObject, index: int, last: bool, roo
     if channel.buttons:
         buttons = get("buttons")
         if buttons:
-            step.given_buttons = compact(orjson.dumps(buttons))
+            step.buttons_json = compact(orjson.dumps(buttons))
             _read_buttons(channel, buttons, _place(channel, index, root), root)
         if channel.contents:
             content = _read_content(channel, fields, _place(channel, index, root), root)
-            step.given_content = compact(orjson.dumps(content))
+            step.content_json = compact(orjson.dumps(content))
     elif not channel.takes_body:
         step.template = _read_template(channel, fields, index, root)
     return step
