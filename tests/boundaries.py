@@ -237,6 +237,7 @@ SERVER: Final = (
 NOT_TO_START: Final = (
     *(
         "difflib",
+        "jsonschema_rs",
         "sendbox.app",
         "sendbox.comparing",
         "sendbox.fixture",
