@@ -247,6 +247,7 @@ NOT_TO_START: Final = (
     ),
     *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page.routes", "sendbox.scenario"),
     *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),
+    *("sendbox.services.setting", "sendbox.services.settings"),
     *(f"sendbox.services.{name}.{half}" for name in SERVICES for half in ("control", "kinds", "language", "subjects")),
 )
 
