@@ -245,9 +245,9 @@ NOT_TO_START: Final = (
         "sendbox.playing",
         "sendbox.recording",
     ),
-    *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page.routes", "sendbox.scenario"),
+    *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page", "sendbox.scenario"),
     *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),
-    *("sendbox.services.setting", "sendbox.services.settings"),
+    *("sendbox.server.handover", "sendbox.server.metrics", "sendbox.services.setting", "sendbox.services.settings"),
     *(f"sendbox.services.{name}.{half}" for name in SERVICES for half in ("control", "kinds", "language", "subjects")),
 )
 
