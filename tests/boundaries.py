@@ -237,6 +237,7 @@ SERVER: Final = (
 NOT_TO_START: Final = (
     *(
         "difflib",
+        "jsonschema_rs",
         "sendbox.app",
         "sendbox.comparing",
         "sendbox.fixture",
@@ -244,8 +245,9 @@ NOT_TO_START: Final = (
         "sendbox.playing",
         "sendbox.recording",
     ),
-    *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page.routes", "sendbox.scenario"),
+    *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page", "sendbox.scenario"),
     *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),
+    *("sendbox.server.handover", "sendbox.server.metrics", "sendbox.services.setting", "sendbox.services.settings"),
     *(f"sendbox.services.{name}.{half}" for name in SERVICES for half in ("control", "kinds", "language", "subjects")),
 )
 

@@ -21,7 +21,6 @@ from sendbox.runtime.worlds import Runtime
 from sendbox.server.addresses import link_route, upload_route
 from sendbox.server.application import Application, HealthRoute, LazyApplication, OpenRoute, json_answer, with_refusals
 from sendbox.server.gateway import Emulated
-from sendbox.server.metrics import metrics_route
 from sendbox.server.origin import origin_of
 from sendbox.services.coverage.denied import denied
 from sendbox.services.http.desk import Desk
@@ -95,7 +94,7 @@ def make_app(
         [
             *(upload_route(runtime, emulated, upload) for upload in desk.uploads),
             *(link_route(runtime, desk, link, _lost) for link in desk.links),
-            metrics_route(runtime),
+            OpenRoute("/metrics", _metrics, methods=["GET"]),
             OpenRoute("/openapi.json", later(partial(_contract, contract)), methods=["GET"]),
             HealthRoute(runtime),
             Mount("/_sandbox", later(_control)),
@@ -178,6 +177,13 @@ async def _page(request: Request) -> Response:
     """The page is elsewhere."""
     query = request.url.query if request.url.path != "/" else ""
     return RedirectResponse(f"/_sandbox/{f'?{query}' if query else ''}")
+
+
+async def _metrics(request: Request) -> Response:
+    """The metrics, in the form that the client asks for."""
+    from sendbox.server.metrics import show
+
+    return await show(request)
 
 
 async def _lost(status: int, message: str) -> Response:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import pytest
+from msgspec.structs import replace
 
 from sendbox import __version__
 from sendbox.cli import main as cli
@@ -140,9 +141,9 @@ def test_the_exit_codes_are_in_the_help() -> None:
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Options]:
-    """The options that `serve` would have served with."""
+    """The options that `serve` would have served with, without where they come from."""
     found: list[Options] = []
-    monkeypatch.setattr(serving, "run", found.append)
+    monkeypatch.setattr(serving, "run", lambda options: found.append(replace(options, sources={}, unknown={})))
     return found
 
 

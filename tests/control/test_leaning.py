@@ -22,7 +22,8 @@ from sendbox.engine.digest import finished
 from sendbox.language import LANGUAGE
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Slice
-from sendbox.services.assume import SETTINGS, Assume
+from sendbox.services.assume import Assume
+from sendbox.services.settings import SETTINGS
 from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.scenarios import load
 

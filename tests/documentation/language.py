@@ -22,7 +22,6 @@ from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
 from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.shape import schema
-from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.language.rules import ATTEMPT_RULES
 from sendbox.services.messaging.language.vocabulary import MESSAGING
@@ -34,6 +33,7 @@ from sendbox.services.operations import EMULATED, SENDING
 from sendbox.services.partner.language import REVIEW_RULES, SIGNUP_RULES
 from sendbox.services.partner.subjects import EVENTS as OF_PARTNERS
 from sendbox.services.setting import definition
+from sendbox.services.settings import PROFILES, SETTINGS
 from sendbox.services.verify.language import VERIFY_RULES
 from tests.documentation.markdown import code, table
 from tests.documentation.words import DEFINITIONS, legal_values, with_words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sendbox.exploring.families.table import FAMILIES
-from sendbox.services.assume import SETTINGS
+from sendbox.services.settings import SETTINGS
 from tests.explore.rich import PLAIN, Client, Ran, Rich, misfortunes
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from sendbox.services.assume import SETTINGS
+from sendbox.services.settings import SETTINGS
 from tests.channels import USUAL_FAMILIES
 from tests.recorded.masks import masked
 from tests.recorded.player import Player

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
+from sendbox.services.settings import PROFILES, SETTINGS
 
 
 def by_id(id_: str) -> Assumption:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,13 +11,14 @@ import click
 
 from sendbox import compiled, data
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line, write_output
+from sendbox.engine.regex import regex
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.scenario.model import Problem, ScenarioError
 
 #: What may be the name of a library scenario: no folder, no suffix.
-_NAME: Final = re.compile(r"[\w-]+")
+_NAME: Final = regex(r"[\w-]+")
 
 
 def source_of(name: str) -> str | Path:

@@ -14,13 +14,12 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sendbox import __version__
@@ -35,7 +34,6 @@ from sendbox.contract.validators import Contract
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import show
 from sendbox.engine.kinds.masking import MASK
-from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.store import open_store
@@ -60,8 +58,7 @@ CA_PATH: Final = "/_sandbox/ca.pem"
 CA_FILE: Final = "sendbox-ca.pem"
 
 
-@dataclass(slots=True)
-class Options:
+class Options(Struct):
     """The options of `serve`. `mode` and `start` None = the scenario's; `tls` is (certificate file, key file).
 
     `sources` says for the names of given options where each comes from, `--port` or `SENDBOX_PORT (environment)`.
@@ -82,8 +79,8 @@ class Options:
     log_format: Form = "text"
     #: whether the log has warnings and errors only
     quiet: bool = False
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
-    unknown: Mapping[str, str | None] = field(default_factory=dict, compare=False)
+    sources: Mapping[str, str] = {}
+    unknown: Mapping[str, str | None] = {}
 
     def blamed(self, message: str, *names: str) -> str:
         """A message, after those of these options that were given."""
@@ -423,6 +420,7 @@ def start_line(options: Options, served: RunningServer) -> str:
 def banner(options: Options, served: RunningServer) -> str:
     """The text at the start: all addresses, and a first command."""
     from sendbox.control.answers import addresses  # only a terminal has the banner
+    from sendbox.page.lines import send_line
 
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint
@@ -444,6 +442,6 @@ def banner(options: Options, served: RunningServer) -> str:
     text += ["Any API key that begins with test- opens a world of its own. A first message:", ""]
     if served.ca_url is not None:
         text.append(f"  curl -o {CA_FILE} {served.ca_url}")
-    text.append("  " + lines.send_line(f"{origin}/v2", "test-demo", cacert=CA_FILE if served.ca_url else None))
+    text.append("  " + send_line(f"{origin}/v2", "test-demo", cacert=CA_FILE if served.ca_url else None))
     text += ["", f"Its result: {origin}/_sandbox/?world=test-demo", "Ctrl-C ends it."]
     return "\n".join(text)

@@ -19,8 +19,8 @@ from sendbox.comparing.report import path_of
 from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
 from sendbox.scenario.write import dump
 from sendbox.server.loop import new_loop
-from sendbox.services.assume import SETTINGS
 from sendbox.services.assumptions import registry
+from sendbox.services.settings import SETTINGS
 
 if TYPE_CHECKING:
     from sendbox.comparing.recording import RecordedCall

@@ -14,8 +14,6 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from jsonschema_rs import Draft202012Validator, RegexOptions
-
 from sendbox import data
 from sendbox.contract import schemas
 from sendbox.contract.findings import Problem, explain, foreign
@@ -54,6 +52,9 @@ class Checker:
     __slots__ = ("_decide", "_deferred", "_engine", "_schema", "ref")
 
     def __init__(self, ref: str, schema: schemas.Node, *, deferred: bool = False) -> None:
+        # Imported for the first schema: a server that starts has asked for none, and the library has 8 MB.
+        from jsonschema_rs import Draft202012Validator, RegexOptions
+
         self.ref = ref
         self._deferred = deferred
         self._schema = schema

@@ -179,7 +179,7 @@ async def assumptions(call: Call) -> Assumptions:
     collected = await call.runtime.tried.present(call.hosted, await loaded(call.served))
     return Assumptions(
         assumptions=[read(row.as_json(), Assumption) for row in registry()],
-        settings={name: _json_value(getattr(settings, name)) for name in settings.__dataclass_fields__},
+        settings={name: _json_value(getattr(settings, name)) for name in settings.__struct_fields__},
         leaned=[
             LeanedOn(id=row.id, count=collected.leaned[row.id].count, entries=collected.leaned[row.id].entries)
             for row in registry()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import AnyStr, Final, Generic, cast
 
-_METHODS: Final = ("findall", "finditer", "fullmatch", "match", "pattern", "search", "split", "sub")
+_METHODS: Final = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
 
 
 class _Late(Generic[AnyStr]):
-    """An expression that has its methods from its first use on."""
+    """An expression that has its methods from its first use on. Its `pattern` needs no compiled one."""
 
     def __init__(self, source: AnyStr, flags: int) -> None:
-        self._source: AnyStr = source
+        self.pattern: AnyStr = source
         self._flags = flags
 
     def __getattr__(self, name: str) -> object:
-        compiled = re.compile(self._source, self._flags)
+        compiled = re.compile(self.pattern, self._flags)
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))
         return getattr(compiled, name)

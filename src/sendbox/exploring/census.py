@@ -16,7 +16,7 @@ from sendbox.control.replicas.leaning import Alternative, alternatives
 from sendbox.engine.commands.command import Call, Capture
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
-from sendbox.services.assume import SETTINGS, Assume
+from sendbox.services.assume import Assume
 from sendbox.services.http.numbers import phones_of
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.checks import CREDIT
@@ -25,6 +25,7 @@ from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner.partner import Partner
 from sendbox.services.ports import account_of
+from sendbox.services.settings import SETTINGS
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World

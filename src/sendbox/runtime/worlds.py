@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -66,7 +65,7 @@ __all__ = ["Conflict", "Deliverer", "HostedWorld", "Refusal", "Runtime", "Slice"
 SWEEP: Final = 0.05
 #: The stable word for a server without memory.
 MEMORY_FULL: Final = "memory_full"
-KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
+KEY: Final = regex(r"test-[A-Za-z0-9._-]{1,64}")
 #: How the ids of worlds begin, unless a setting allows others; and what may be in a pattern of them.
 BEGINS: Final = "test-"
 _LEGAL: Final = regex(r"[A-Za-z0-9._*-]*")

@@ -17,7 +17,6 @@ from sendbox.engine.texts import nearest
 from sendbox.runtime.store.sharing import MOVED, Elsewhere
 from sendbox.runtime.store.store import STORE_FAILED
 from sendbox.runtime.worlds import MEMORY_FULL
-from sendbox.server.handover import Handover, note_elsewhere
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, has_wrong_host, heading_of
 from sendbox.server.wire import reply
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.store.persistence import Persistence
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.gateway import Emulated
+    from sendbox.server.handover import Handover
 
 
 def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -71,6 +71,9 @@ class Application(Starlette):
         self.mark = (HEADER.encode(), runtime.instance.encode())
         self.persistence = runtime.persistence
         if self.persistence is not None and self.persistence.sharing is not None:
+            # few servers share a database: the others start without it
+            from sendbox.server.handover import Handover
+
             self._handover = Handover(runtime, self.persistence.sharing, self._serve, self._unavailable)
 
     @cached_property
@@ -249,5 +252,12 @@ async def _wrong_method(request: Request, _error: Exception) -> Response:
     return json_answer({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
 
 
+async def _elsewhere(request: Request, error: Exception) -> Response:
+    """A call for another process, which only servers with a `Handover` have."""
+    from sendbox.server.handover import note_elsewhere
+
+    return await note_elsewhere(request, error)
+
+
 #: The answers to a path or a method that is not served.
-REFUSALS: Final = {404: _not_found, 405: _wrong_method, Elsewhere: note_elsewhere}
+REFUSALS: Final = {404: _not_found, 405: _wrong_method, Elsewhere: _elsewhere}

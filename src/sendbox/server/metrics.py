@@ -21,7 +21,6 @@ from sendbox.engine.forgetting import MESSAGES
 from sendbox.runtime.bounds import MAX_WAITING_BUILDS
 from sendbox.runtime.counts import Histogram
 from sendbox.runtime.slot import Slice
-from sendbox.server.application import OpenRoute
 
 if TYPE_CHECKING:
     from prometheus_client import core, registry
@@ -243,18 +242,13 @@ METRICS: Final = (
 Samples = list[tuple[tuple[str, ...], float | tuple[list[tuple[str, float]], float]]]
 
 
-def metrics_route(runtime: Runtime) -> OpenRoute:
-    """The route of `/metrics`."""
-
-    async def show(request: Request) -> Response:
-        """The metrics, in the form that the client asks for."""
-        scrape = await _scrape(runtime)
-        rows = [(metric, _samples(values)) for metric in METRICS if (values := metric.values(scrape)) is not None]
-        accept = request.headers.get("accept", "")
-        text, content_type = await asyncio.get_running_loop().run_in_executor(None, _encode, rows, accept)
-        return Response(text, headers={"content-type": content_type})
-
-    return OpenRoute("/metrics", show, methods=["GET"])
+async def show(request: Request) -> Response:
+    """The metrics, in the form that the client asks for."""
+    scrape = await _scrape(request.app.runtime)
+    rows = [(metric, _samples(values)) for metric in METRICS if (values := metric.values(scrape)) is not None]
+    accept = request.headers.get("accept", "")
+    text, content_type = await asyncio.get_running_loop().run_in_executor(None, _encode, rows, accept)
+    return Response(text, headers={"content-type": content_type})
 
 
 async def _scrape(runtime: Runtime) -> Scrape:

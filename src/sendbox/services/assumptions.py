@@ -1,7 +1,7 @@
 """The registry of assumptions: the points that the specification leaves open, and the behaviour that is built there.
 
 The table is `assumptions.json`. A row's default is what happens unless a scenario says otherwise under `assume:`; the
-settings are the fields of `services/assume.py`, which name their assumption. A row whose part of the service does not
+settings are the rows of `services/settings.py`, which name their assumption. A row whose part of the service does not
 exist yet has `"built": false`.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import asdict
 
-from sendbox.services.assume import PROFILES, SETTINGS
+from sendbox.services.settings import PROFILES, SETTINGS
 from sendbox.services.tables import table
 
 #: What a confidence letter means: where the default comes from.

@@ -11,9 +11,10 @@ from sendbox.scenario.lint import globs
 from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
-from sendbox.services.assume import PROFILES, SETTINGS, Assume
+from sendbox.services.assume import Assume
 from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS, Operation
+from sendbox.services.settings import PROFILES, SETTINGS
 from sendbox.services.templates.buttons import VARIABLE
 
 if TYPE_CHECKING:

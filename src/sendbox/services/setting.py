@@ -1,4 +1,4 @@
-"""A setting of the assumptions: one row in the field of a dataclass, from which all texts about it are made.
+"""A setting of the assumptions: one row, from which all texts about it are made.
 
 The language's schema, how a scenario is read, the registry of assumptions and the documentation read the rows.
 """
@@ -6,8 +6,7 @@ The language's schema, how a scenario is read, the registry of assumptions and t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, get_args
 
 import msgspec
 from msgspec.structs import asdict
@@ -19,8 +18,6 @@ from sendbox.engine.forms import Node, Value, ValueNode, word
 
 if TYPE_CHECKING:
     from sendbox.engine.texts import Pattern
-
-T = TypeVar("T")
 
 #: The keys that a node ends with, in order.
 _LAST: Final = ("default", "examples", "x-assumed", "x-says")
@@ -89,15 +86,16 @@ class Setting(NamedTuple):
 
 
 def setting(
-    default: T, assumption: str, form: Value, unset: str = "", *, other: object = None, also: tuple[str, ...] = ()
-) -> T:
-    """The field of a setting (see `Setting`)."""
-    return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset, other, also)})
+    assumption: str, form: Value, unset: str = "", *, other: object = None, also: tuple[str, ...] = ()
+) -> Setting:
+    """The row of a setting (see `Setting`), which `rows` gives its default."""
+    return Setting(assumption, None, *form, unset, other, also)
 
 
-def rows(owner: type) -> dict[str, Setting]:
-    """The settings of a dataclass by name, in order."""
-    return {member.name: member.metadata["setting"] for member in fields(owner)}
+def rows(defaults: msgspec.Struct, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The rows of all settings by name, in the order of `defaults`, of which each has its default."""
+    names = defaults.__struct_fields__
+    return {name: settings[name]._replace(default=getattr(defaults, name)) for name in names}
 
 
 def definition(settings: Mapping[str, Setting], profiles: Mapping[str, JsonMapping]) -> Node:

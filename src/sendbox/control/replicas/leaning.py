@@ -30,8 +30,8 @@ from sendbox.engine.kinds.own import json_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Slice, spread
 from sendbox.scenario.model import ScenarioError
-from sendbox.services.assume import SETTINGS
 from sendbox.services.assumptions import registry
+from sendbox.services.settings import SETTINGS
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command

@@ -26,8 +26,8 @@ from sendbox.exploring.misfortune import (
     ordinal,
     spread_out,
 )
-from sendbox.services.assume import SETTINGS
 from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.settings import SETTINGS
 
 if TYPE_CHECKING:
     from sendbox.control.replicas.leaning import Alternative

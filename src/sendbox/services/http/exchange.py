@@ -300,7 +300,7 @@ class RouteTable:
             self.by_path.setdefault(route.path, {})[route.method] = route
         #: what comes before the first parameter, and the whole
         self._patterns = [
-            (path.partition("{")[0], re.compile(_PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(path))), rows)
+            (path.partition("{")[0], regex(_PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(path))), rows)
             for path, rows in self.by_path.items()
             if "{" in path
         ]

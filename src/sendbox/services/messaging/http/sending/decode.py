@@ -10,7 +10,6 @@ and never change, so the target of an address is kept: most clients name the sam
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -66,9 +65,9 @@ OBJECT_FIELDS: Final = frozenset(
 )
 TEMPLATES: Final = ("item", "body")
 
-_BLANK = re.compile(r"[\x00-\x20\x7f]")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_BLANK: Final = regex(r"[\x00-\x20\x7f]")
+_TOKEN: Final = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNPRINTABLE: Final = regex(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def read_callback(value: str | JsonObject, path: str, problems: list[Finding], advice: list[Advice]) -> Target | None:
