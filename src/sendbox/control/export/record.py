@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -115,19 +115,37 @@ def entry(on: Observer, number: int) -> Entry:
 
 
 def _place(stamp: Stamp) -> JsonObject:
-    return {"epoch": stamp.epoch, "at": iso(stamp.at), "ticks": stamp.ticks}
+    return {"epoch": stamp.epoch, "at": _at(stamp.at), "ticks": stamp.ticks}
+
+
+#: While a clock stands still, all commands come at one instant.
+_at = lru_cache(64)(iso)
 
 
 def _fields(command: Command) -> JsonObject:
-    fields = command._asdict()
-    names = sorted(fields, key=_LAST.__contains__)
-    values = {_KEYS.get(name, name): _write(name, fields[name]) for name in names}
-    compiled = [name for name, value in fields.get("arguments", {}).items() if isinstance(value, Blueprint)]
-    return values | ({"scenarios": compiled} if compiled else {})
+    fields: JsonObject = {
+        key: command[place] if write is None else write(command[place]) for place, key, write in _columns(type(command))
+    }
+    arguments: JsonMapping | None = getattr(command, "arguments", None)
+    if arguments and (compiled := [name for name, value in arguments.items() if isinstance(value, Blueprint)]):
+        fields["scenarios"] = compiled
+    return fields
 
 
-def _write(name: str, value: object) -> object:
-    return _FORMS[name].write(value) if name in _FORMS else value
+@cache
+def _columns(kind: Any) -> tuple[tuple[int, str, Callable[[Any], Any] | None], ...]:
+    """Place, key and writer of each field of a kind of commands, in the order in which they are written."""
+    names = sorted(kind._fields, key=_LAST.__contains__)
+    return tuple(
+        (kind._fields.index(name), _KEYS.get(name, name), _FORMS[name].write if name in _FORMS else None)
+        for name in names
+    )
+
+
+@lru_cache(256)
+def _write_headers(headers: tuple[tuple[bytes, bytes], ...]) -> list[list[str]]:
+    """Headers as data: most calls of a client have the same."""
+    return [[text.decode("latin-1") for text in header] for header in headers]
 
 
 def write_blueprint(blueprint: Blueprint) -> dict[str, str]:
@@ -252,7 +270,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     ),
     "query": _Form(lambda raw: raw.decode("latin-1"), lambda text, _: text.encode("latin-1")),
     "headers": _Form(
-        lambda headers: [[text.decode("latin-1") for text in header] for header in headers],
+        _write_headers,
         lambda headers, _: _read_headers(tuple((name, value) for name, value in headers)),
     ),
     "body": _Form(
