@@ -123,8 +123,9 @@ _at = lru_cache(64)(iso)
 
 
 def _fields(command: Command) -> JsonObject:
+    kind: Any = type(command)
     fields: JsonObject = {
-        key: command[place] if write is None else write(command[place]) for place, key, write in _columns(type(command))
+        key: command[place] if write is None else write(command[place]) for place, key, write in _columns(kind)
     }
     arguments: JsonMapping | None = getattr(command, "arguments", None)
     if arguments and (compiled := [name for name, value in arguments.items() if isinstance(value, Blueprint)]):
