@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sendbox.settings import Settings
 
 #: Real nanoseconds of work after which the loop gets its turn.
-SLICE_NS: Final = 1_000_000
+SLICE_NS: Final = 700_000
 #: Ticks between two looks at the machine's clock: as many as may take long, and as many as never did so far.
 MIN_TICKS: Final = 32
 MAX_TICKS: Final = 128
