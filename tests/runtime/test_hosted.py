@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
-from sendbox.runtime.slot import HostedWorld, Portion, Slice
+from sendbox.runtime.slot import SLICE_NS, HostedWorld, Portion, Slice
 from tests.scenarios import make_blueprint
 
 pytestmark = pytest.mark.asyncio
@@ -57,10 +57,10 @@ async def test_a_slice_pauses_only_when_it_is_over(monkeypatch: pytest.MonkeyPat
 
     work = Slice()
     asyncio.get_running_loop().call_soon(turn)
-    now = 1_000_000
+    now = SLICE_NS
     await work.pause()
     assert (work.over, turned) == (False, False)
-    now = 1_000_001
+    now = SLICE_NS + 1
     await work.pause()
     assert (work.over, turned) == (False, True)
 
