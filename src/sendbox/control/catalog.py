@@ -27,7 +27,7 @@ def catalog(served: Served) -> Catalog:
 def whole_catalog(served: Served) -> Catalog:
     """The catalog with all of its items made, which takes some milliseconds the first time."""
     everything = catalog(served)
-    assert everything.items
+    _ = everything.items
     return everything
 
 

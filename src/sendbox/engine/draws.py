@@ -26,17 +26,18 @@ def seed_bytes(seed: int | str) -> bytes:
 
 def derive(seed: bytes, scope: str, key: bytes, n: int = 0) -> bytes:
     """64 bytes that depend on all four arguments and on nothing else. `scope` has at most 16 ASCII characters."""
-    return blake2b(key, key=seed, salt=n.to_bytes(_SCOPE_SIZE, "little"), person=scope.encode()).digest()
+    state = _state(seed, scope, n)
+    state.update(key)
+    return state.digest()
 
 
-#: The first names of a kind are asked for most: what all of one world begin with is hashed once.
-_FEW: Final = 16
-
-
-@lru_cache(1024)
-def _begun(seed: bytes, scope: str, n: int) -> blake2b:
-    """The state of `derive` before its key."""
+def _state(seed: bytes, scope: str, n: int) -> blake2b:
+    """The state of the hash before its key."""
     return blake2b(key=seed, salt=n.to_bytes(_SCOPE_SIZE, "little"), person=scope.encode())
+
+
+#: Names of a world begin alike: what they begin with is hashed once.
+_state_of_names: Final = lru_cache(1024)(_state)
 
 
 def uuid_text(raw: bytes, first: int = 0) -> str:
@@ -68,9 +69,7 @@ class Naming:
 
     def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
         """64 derived bytes for a name."""
-        if n >= _FEW:
-            return derive(self._salt, scope, key, n)
-        state = _begun(self._salt, scope, n).copy()
+        state = _state_of_names(self._salt, scope, n).copy()
         state.update(key)
         return state.digest()
 

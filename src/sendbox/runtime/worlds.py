@@ -336,6 +336,10 @@ class Runtime:
         """True if the world of a key is only in the store."""
         return self.persistence is not None and key.partition("~")[0] in self.persistence.stored
 
+    def is_ready(self, key: str) -> bool:
+        """True if a call with a key need not wait for the store."""
+        return self.persistence is None or self.persistence.is_ready(key.partition("~")[0])
+
     def is_open(self, world_id: str) -> bool:
         """True if a world is open in this process."""
         return world_id in self.worlds
@@ -752,10 +756,8 @@ class Runtime:
             self.bounds.changed(hosted)
         if self.persistence is not None:
             self.persistence.changed(hosted)
-        if self.quotas is not None:
-            self.count_kept(hosted)
-        if hosted.timer is not None or hosted.world.clock.mode != "manual":
-            self.mover.kick(hosted)
+        self.count_kept(hosted)
+        self.mover.kick(hosted)
 
     def count_kept(self, hosted: HostedWorld) -> None:
         """Counts for its quota what a world keeps, after it may have changed."""

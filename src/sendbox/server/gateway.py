@@ -26,7 +26,6 @@ from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
-from sendbox.services.http.exchange import NO_PARAMETERS
 from sendbox.services.http.forms import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
@@ -122,7 +121,7 @@ class Emulated(BaseRoute):
         runtime, key = self._runtime, heading.key
         if key is None:
             return self._refuse_keyless(scope, route, Credentials(None))
-        if runtime.persistence is not None and not runtime.persistence.is_ready(key.partition("~")[0]):
+        if not runtime.is_ready(key):
             return None
         hosted = self._admit(scope, route, key)
         if not isinstance(hosted, HostedWorld):
@@ -131,8 +130,7 @@ class Emulated(BaseRoute):
         if not hosted.ready or world.api.rules or world.api.headers or world.outlets.faults.overtakes:
             return None
         call = call_of(runtime, scope, key, body, heading=heading)
-        if world.clock.mode == "real":
-            runtime.present(hosted)
+        runtime.present(hosted)
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
@@ -186,10 +184,7 @@ class Emulated(BaseRoute):
 
     def _find(self, scope: Scope) -> tuple[Route | None, Mapping[str, str]]:
         """The row of a call, None if it has none, and the parameters of its path."""
-        path = scope["path"]
-        rows, params = self._paths.by_path.get(path), NO_PARAMETERS
-        if rows is None:
-            rows, params = self._paths.find(path)
+        rows, params = self._paths.find(scope["path"])
         route = None if rows is None else rows.get(scope["method"])
         if route is not None and not params:  # the journal keeps one text for all calls, not one for each
             scope["method"], scope["path"] = route.method, route.path
@@ -231,8 +226,7 @@ class Emulated(BaseRoute):
     def _admit(self, scope: Scope, route: Route, key: str) -> HostedWorld | Answer:
         """The world that a call comes to, opened if need be, or the answer that refuses the call."""
         runtime, path = self._runtime, scope["path"]
-        limited = runtime.bounds is not None or runtime.quotas is not None
-        full = runtime.refusal(key, sends=route.operation in SENDING) if limited else None
+        full = runtime.refusal(key, sends=route.operation in SENDING)
         if full is not None:
             runtime.refuse(key, path, *full, full=True)
             return self._refused(scope, route.operation, route.error(503, full.why))

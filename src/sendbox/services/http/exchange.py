@@ -284,7 +284,7 @@ class Upload(msgspec.Struct, frozen=True):
 
 #: A parameter of a path, as `re.escape` leaves it.
 _PARAMETER: Final = regex(r"\\\{(\w+)\\\}")
-NO_PARAMETERS: Final[Mapping[str, str]] = {}
+_NO_PARAMETERS: Final[Mapping[str, str]] = {}
 
 #: The rows of one path, by method.
 MethodRoutes = dict[str, Route]
@@ -295,28 +295,28 @@ class RouteTable:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
-        self.by_path: dict[str, MethodRoutes] = {}
+        self._routes_by_path: dict[str, MethodRoutes] = {}
         for route in self.routes:
-            self.by_path.setdefault(route.path, {})[route.method] = route
+            self._routes_by_path.setdefault(route.path, {})[route.method] = route
         #: what comes before the first parameter, and the whole
         self._patterns = [
             (path.partition("{")[0], regex(_PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(path))), rows)
-            for path, rows in self.by_path.items()
+            for path, rows in self._routes_by_path.items()
             if "{" in path
         ]
-        self._folded = {route.path.lower(): self.by_path[route.path] for route in self.routes if route.any_case}
+        self._folded = {route.path.lower(): self._routes_by_path[route.path] for route in self.routes if route.any_case}
         #: the rows that are served at `/`, too, by method
         self.at_root = {route.method: route for route in self.routes if route.at_root}
 
     def __contains__(self, path: str) -> bool:
-        return path in self.by_path or path.lower() in self._folded
+        return path in self._routes_by_path or path.lower() in self._folded
 
     def find(self, path: str) -> tuple[MethodRoutes | None, Mapping[str, str]]:
         """The rows of a path, None if it has none, and the values of its parameters."""
-        rows = self.by_path.get(path)
+        rows = self._routes_by_path.get(path)
         if rows is None:
             for prefix, pattern, candidate in self._patterns:
                 if path.startswith(prefix) and (match := pattern.fullmatch(path)):
                     return candidate, match.groupdict()
             rows = self._folded.get(path.lower())
-        return rows, NO_PARAMETERS
+        return rows, _NO_PARAMETERS

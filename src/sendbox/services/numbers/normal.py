@@ -54,11 +54,11 @@ def _codes(prefix: str) -> tuple[tuple[int, ...], Mapping[str, Code]]:
 
 def doubtful(number: str) -> bool:
     """True if a normalized number has a length or a beginning that its country does not assign. On the hot path."""
-    return is_odd(number[:5], len(number))
+    return _odd(number[:5], len(number))
 
 
 @lru_cache(4096)
-def is_odd(head: str, length: int) -> bool:
+def _odd(head: str, length: int) -> bool:
     """The same by the first five digits, which hold the code and the beginning, and the length."""
     plan = heads().get(head[:3])
     if plan is None or not plan.lengths:

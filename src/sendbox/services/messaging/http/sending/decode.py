@@ -181,7 +181,7 @@ def decode_message(message: JsonObject, path: str, exchange: Exchange, advice: l
     send_tags = tags.DEFAULT if tag is None else _read_tags(tag, path, advice)
 
     send = Send(
-        _read_recipients_of_call(message["to"], path, exchange, advice),
+        _read_recipients(message["to"], path, exchange, advice),
         steps,
         send_tags,
         priority=PRIORITY_TAG in send_tags,
@@ -221,9 +221,9 @@ class RecipientsAdvice(msgspec.Struct, frozen=True, gc=False):
 
     def remake(self, body: bytes) -> list[Advice]:
         """The advice."""
-        advice: list[Advice] = []
-        _read_recipients(orjson.loads(body)["to"], "$", self.country, advice)
-        return advice
+        to = orjson.loads(body)["to"]
+        recipients, _ = _read_numbers(to, self.country)
+        return _recipient_remarks(to, recipients, "$")
 
 
 @lru_cache(256)
@@ -231,40 +231,47 @@ def _recipients_advice(country: str) -> RecipientsAdvice:
     return RecipientsAdvice(country)
 
 
-def _read_recipients_of_call(
-    to: list[JsonObject], path: str, exchange: Exchange, advice: list[Advice]
-) -> list[Recipient]:
+def _read_recipients(to: list[JsonObject], path: str, exchange: Exchange, advice: list[Advice]) -> list[Recipient]:
     """The recipients. In a call of one message the advice on converted numbers is not kept: its body tells it again."""
     country = account_of(exchange.world).country
+    recipients, converted = _read_numbers(to, country)
+    if converted == []:
+        return recipients
     # a line of an upload has no record; what a null means, a setting decides (A56); forms collect advice in other lists
-    if path == "$" and exchange.record is not None and advice is exchange.advice and b"null" not in exchange.body:
-        recipients, converted = [], []
-        for index, item in enumerate(to):
-            raw = item["phone_number"]
-            number = numbers.normalize(raw, country)
-            if number is None or len(item) > 1 or numbers.is_odd(number[:5], len(number)):
-                break
-            if number != raw:
-                converted.append(_conversion(index))
-            recipients.append(Recipient(number))
-        else:
-            if converted:
-                exchange.remade_advice, exchange.remade_places = (len(advice), _recipients_advice(country)), converted
-            return recipients
-    return _read_recipients(to, path, country, advice)
+    of_call = path == "$" and exchange.record is not None and advice is exchange.advice and b"null" not in exchange.body
+    if converted is None or not of_call:
+        advice += _recipient_remarks(to, recipients, path)
+    else:
+        exchange.remade_advice = len(advice), _recipients_advice(country)
+        exchange.remade_places = [_conversion(index) for index in converted]
+    return recipients
 
 
-def _read_recipients(to: list[JsonObject], path: str, country: str, advice: list[Advice]) -> list[Recipient]:
-    recipients = []
+def _read_numbers(to: list[JsonObject], country: str) -> tuple[list[Recipient], list[int] | None]:
+    """The recipients, and the places of those whose number is converted; None where there is more to remark."""
+    recipients: list[Recipient] = []
+    converted: list[int] | None = []
     for index, item in enumerate(to):
-        if len(item) > 1:
-            unknown_fields(item, RECIPIENT_FIELDS, f"{path}.to[{index}]", "§2.1", advice)
         raw = item["phone_number"]
         number = numbers.normalize(raw, country)
+        recipients.append(Recipient(number or raw, number is not None))
+        if number is None or len(item) > 1 or numbers.doubtful(number):
+            converted = None
+        elif number != raw and converted is not None:
+            converted.append(index)
+    return recipients, converted
+
+
+def _recipient_remarks(to: list[JsonObject], recipients: list[Recipient], path: str) -> list[Advice]:
+    """The advice on recipients, as they were given and as they were read."""
+    advice: list[Advice] = []
+    for index, (item, recipient) in enumerate(zip(to, recipients, strict=True)):
+        if len(item) > 1:
+            unknown_fields(item, RECIPIENT_FIELDS, f"{path}.to[{index}]", "§2.1", advice)
+        raw, number = item["phone_number"], recipient.number if recipient.valid else None
         if number != raw or numbers.doubtful(raw):
             remark_recipient(raw, number, _phone_path(path, index), advice)
-        recipients.append(Recipient(number or raw, number is not None))
-    return recipients
+    return advice
 
 
 @lru_cache(1024)
