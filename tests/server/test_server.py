@@ -18,7 +18,7 @@ import time_machine
 from freezegun import freeze_time
 from starlette.types import Receive, Scope, Send
 
-from sendbox.server.listener import HEAD, HttpServer
+from sendbox.server.listener import HEAD, TURNS, HttpServer
 from sendbox.server.thread import ServerThread
 from sendbox.server.tls import Tls, self_signed
 from tests.box import KEY, WORLD, boxed, turns
@@ -306,6 +306,27 @@ async def test_stop_closes_what_was_just_accepted(before: int) -> None:
         await turns(1)
         with suppress(ConnectionResetError):  # nobody had accepted it
             assert client.recv(1) == b""
+
+
+def test_stop_closes_what_connects_meanwhile(thread: ServerThread) -> None:
+    """A connection made in any turn of a stop is refused, or closed: uvloop would wait for it as the loop is closed."""
+
+    async def connect(turn: int) -> None:
+        server = HttpServer(hello)
+        port = await server.start()
+        stopping = asyncio.create_task(server.stop())
+        await turns(turn)
+        with socket.socket() as client:
+            with suppress(ConnectionRefusedError):
+                client.connect(("127.0.0.1", port))
+                client.setblocking(False)
+                await stopping
+                with suppress(ConnectionResetError):  # nobody had accepted it
+                    assert client.recv(1) == b""
+            await stopping
+
+    for turn in range(4 * TURNS):
+        thread.run(connect(turn))
 
 
 def test_stop_twice_and_before_the_start(thread: ServerThread) -> None:

@@ -406,13 +406,8 @@ class HttpServer:
         assert self._server is not None
         loop, connections = asyncio.get_running_loop(), self._server.server_state.connections
         end = loop.time() + grace
-        for _ in range(TURNS):  # what has come is read
-            await asyncio.sleep(0)
-        self._stop_accepting(self._server)
-        for listener in self._server.servers:
-            listener.close()
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
+        await _take_turns()  # what has come is read
+        await self._stop_listening(self._server)
         while True:
             ends = [cast("Protocol", connection).leave(linger) for connection in connections]
             waiting = [left for left in ends if not left.done()]
@@ -428,33 +423,38 @@ class HttpServer:
             return
         self._stopping = True
         state = server.server_state
-        self._stop_accepting(server)
+        await self._stop_listening(server)
         # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
-        # is cancelled; while it is there, uvicorn logs an error. Who was just accepted is known after some turns.
-        for _ in range(TURNS):
-            for connection in list(state.connections):
-                transport: asyncio.Transport = connection.transport
-                # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
-                if self._ssl is None and not transport.get_write_buffer_size():
-                    transport.close()
-                else:
-                    transport.abort()
-            await asyncio.sleep(0)
-        for listener in server.servers:
-            listener.close()
+        # is cancelled; while it is there, uvicorn logs an error.
+        for connection in list(state.connections):
+            transport: asyncio.Transport = connection.transport
+            # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
+            if self._ssl is None and not transport.get_write_buffer_size():
+                transport.close()
+            else:
+                transport.abort()
+        await _take_turns()
         if tasks := list(state.tasks):
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks, timeout=END_TIMEOUT)
 
     @staticmethod
-    def _stop_accepting(server: uvicorn.Server) -> None:
-        """A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11)."""
+    async def _stop_listening(server: uvicorn.Server) -> None:
+        """Closes the port, and returns once every connection that was being accepted is known.
+
+        asyncio's own server (3.11) leaves a connection open that is being accepted while it is closed, so it stops to
+        accept some turns before; uvloop's accepts until it is closed, and tells the protocol a turn later.
+        """
         loop = asyncio.get_running_loop()
         with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
             for listener in server.servers:
                 for accepting in listener.sockets:
                     loop.remove_reader(accepting)
+        await _take_turns()
+        for listener in server.servers:
+            listener.close()
+        await _take_turns()
 
     def _make_config(self) -> uvicorn.Config:
         certificate, key = self._ssl or (None, None)
@@ -492,6 +492,12 @@ class HttpServer:
         except asyncio.CancelledError:
             if not self._stopping:  # uvicorn would log a stop as an error of the app
                 raise
+
+
+async def _take_turns() -> None:
+    """Lets the loop turn until what it has begun is known."""
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 async def _bind_sockets(host: str, port: int) -> list[socket.socket]:
