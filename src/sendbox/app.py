@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from sendbox import data
-from sendbox.control import checkpoints, coverage, pending, records, refused, scenarios, time, worlds
+from sendbox.control import checkpoints, coverage, pending, records, scenarios, time, worlds
 from sendbox.control.access import access
-from sendbox.control.exchanges import deliveries, holds, requests
+from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
@@ -50,7 +50,6 @@ SERVED: Final = Served(
         report,
         requests,
         deliveries,
-        holds,
         export,
         partner,
         pending,
@@ -58,7 +57,6 @@ SERVED: Final = Served(
         scenarios,
         account,
         checkpoints,
-        refused,
         access,
         time,
         outages,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.recording.checking import Checker
+from sendbox.recording.recorder import Checker
 from sendbox.recording.standins import StandIns
 from sendbox.services.http.forms import FORM
 from tests.recording.test_masking import call

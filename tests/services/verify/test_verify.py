@@ -513,7 +513,7 @@ def test_s4_5_a_proof_without_state_is_good_for_a_day(ms: int, expected: str) ->
 
 def test_a_timestamp_that_is_none() -> None:
     """Who has the secret can sign anything; what is not an instant is not valid."""
-    from sendbox.services.verify.proof import sign
+    from sendbox.services.verify.session import sign
 
     world = make_world(account=SECRET)
     values = {"phoneNumber": PHONE, "token": "t", "code": "123456", "timestamp": "yesterday"}

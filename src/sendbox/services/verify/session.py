@@ -10,6 +10,9 @@ failed one stays failed when its time is over. Expiry is a lapse: the state foll
 
 from __future__ import annotations
 
+import hmac
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -21,6 +24,7 @@ from sendbox.services import limits
 from sendbox.services.ports import Code
 
 if TYPE_CHECKING:
+    from sendbox.services.assume import Proof
     from sendbox.services.ports import SentMessage
 
 enter("validation", "limited")
@@ -122,3 +126,25 @@ def code_view(session: Session, now: int) -> Code:
         payload=session.payload,
         rules=list(session.rules),
     )
+
+
+#: How the signature's bytes are written. `base64url` has no padding, as in tokens.
+_ENCODE: Final[Mapping[str, Callable[[bytes], str]]] = {
+    "hex": bytes.hex,
+    "base64": lambda raw: b64encode(raw).decode(),
+    "base64url": lambda raw: urlsafe_b64encode(raw).decode().rstrip("="),
+}
+
+
+def sign_proof(secret: str, values: Mapping[str, str], form: Proof) -> str:
+    """The proof over `values`, which are `phoneNumber`, `token`, `code` and `timestamp` as they stand in answers."""
+    text = form.separator.join(values[name] for name in form.order)
+    return _ENCODE[form.encoding](hmac.new(secret.encode(), text.encode(), form.hash).digest())
+
+
+def proof_holds(proof: str, secret: str | None, values: Mapping[str, str], form: Proof) -> bool:
+    """True if a proof is the correct one for `values`; never without a secret."""
+    if not secret:
+        return False
+    # texts of clients may hold anything, and only bytes are compared whatever is in them
+    return hmac.compare_digest(proof.encode(), sign_proof(secret, values, form).encode())

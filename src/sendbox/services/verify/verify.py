@@ -23,9 +23,18 @@ from sendbox.engine.rules.book import explain_rules
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import PhoneContent, account_of, sending_of
-from sendbox.services.verify import proof
 from sendbox.services.verify.rules import Codes
-from sendbox.services.verify.session import EXPIRED, FAILED, LAPSE, PENDING, VERIFIED, Session, code_view
+from sendbox.services.verify.session import (
+    EXPIRED,
+    FAILED,
+    LAPSE,
+    PENDING,
+    VERIFIED,
+    Session,
+    code_view,
+    proof_holds,
+    sign_proof,
+)
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
@@ -284,7 +293,7 @@ class Verify(Part):
     def proof(self, session: Session) -> str | None:
         """The proof of a session, None if the account has no secret (§5.5)."""
         secret = self._account.verification_secret
-        return proof.sign(secret, self.values(session), self._assume.proof) if secret else None
+        return sign_proof(secret, self.values(session), self._assume.proof) if secret else None
 
     def verifies(self, session: Session, text: str) -> bool:
         """True if the proof belongs to the session, and the session was verified (§4.5, A50)."""
@@ -301,4 +310,4 @@ class Verify(Part):
         return "expired" if age > PROOF_VALID_MS else "valid"
 
     def _is_signed(self, text: str, values: Mapping[str, str]) -> bool:
-        return proof.holds(text, self._account.verification_secret, values, self._assume.proof)
+        return proof_holds(text, self._account.verification_secret, values, self._assume.proof)
