@@ -7,15 +7,22 @@ start cost 2.7 times as much processor time as that of a bare server, in place o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from starlette.responses import RedirectResponse
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
 
 from sendbox import __version__
+from sendbox.contract.validators import Contract
 from sendbox.interfaces import INTERFACES, LINKS, LOGGED, PARTS, ROUTES, UPLOADS
 from sendbox.runtime.coverage import Tried
+from sendbox.runtime.interface import LogLine
+from sendbox.runtime.store.store import Store
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.addresses import link_route, upload_route
@@ -26,21 +33,12 @@ from sendbox.services.coverage.denied import denied
 from sendbox.services.http.desk import Desk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.types import ASGIApp
-
-    from sendbox.contract.validators import Contract
     from sendbox.control.operation import Control, Served
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.coverage import Catalog
-    from sendbox.runtime.interface import LogLine
     from sendbox.runtime.store.persistence import Records
-    from sendbox.runtime.store.store import Store
     from sendbox.settings import Settings
+
 
 #: Any mix of events in one delivery, and the one that is sent alone (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.delivery.injection import log_fault
 from sendbox.engine.journal import CODE
+from sendbox.engine.part import Part
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.routes import ROUTES as ACCOUNT
 from sendbox.services.http import rest
@@ -26,9 +27,6 @@ from sendbox.services.partner.partner import Partner
 from sendbox.services.verify import http as verify
 from sendbox.services.verify.http import ROUTES as VERIFY
 from sendbox.services.verify.verify import Verify
-
-if TYPE_CHECKING:
-    from sendbox.engine.part import Part
 
 #: The parts of all services, in the order in which a world opens them.
 PARTS: Final[tuple[type[Part], ...]] = (Account, Messaging, Verify, Partner)

@@ -10,8 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sendbox import compiled
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.expect import own
+from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario.language import CLOCK, Language
+from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import OF_CALLS
@@ -28,11 +31,8 @@ from sendbox.services.verify import subjects as verify
 from sendbox.services.verify.language import VERIFY
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.world import World
-    from sendbox.scenario.vocabulary import Vocabulary
 
 
 def _phones(world: World, record: RequestRecord) -> tuple[str, ...]:

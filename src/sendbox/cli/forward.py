@@ -13,7 +13,7 @@ import contextlib
 import ssl
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 import click
@@ -25,13 +25,11 @@ from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.kinds.masking import MASK
+from sendbox.engine.texts import Pattern
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
 from sendbox.server.instance import Instances, authorization, routing
-
-if TYPE_CHECKING:
-    from sendbox.engine.texts import Pattern
 
 T = TypeVar("T")
 #: Real seconds a sandbox may take to accept a connection or a request.

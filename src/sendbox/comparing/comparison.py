@@ -5,26 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.comparing.differences import STATUS, Difference, StatusAndBody, compare
+from sendbox.comparing.recording import RecordedCall
 from sendbox.comparing.running import CallOutcome, Run
+from sendbox.contract.findings import Pairs
 from sendbox.contract.validators import Contract, contract_of
 from sendbox.control.catalog import catalog
 from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
+from sendbox.engine.blueprint import Blueprint
 from sendbox.playing.player import ORIGIN
 from sendbox.scenario.model import ScenarioError
+from sendbox.server.application import Application
 from sendbox.server.loop import new_loop
 from sendbox.services.assumptions import registry
 from sendbox.settings import Settings
-
-if TYPE_CHECKING:
-    from sendbox.comparing.recording import RecordedCall
-    from sendbox.contract.findings import Pairs
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.server.application import Application
 
 Differences = dict[int, dict[tuple[str, str], Difference]]
 

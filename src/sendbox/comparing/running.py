@@ -17,21 +17,22 @@ import orjson
 from sendbox.comparing.differences import StatusAndBody, is_id
 from sendbox.comparing.names import Names
 from sendbox.contract.findings import MISSING, differing
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.coverage import Catalog, Collector
 from sendbox.engine.timeline import Goal
 from sendbox.playing.player import ORIGIN
 from sendbox.playing.sample_client import call_app
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.worlds import HostedWorld
+from sendbox.server.application import Application
 from sendbox.server.origin import key_field
+from sendbox.services.http.exchange import Route, RouteTable
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.comparing.recording import RecordedCall
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.runtime.worlds import HostedWorld
-    from sendbox.server.application import Application
-    from sendbox.services.http.exchange import Route, RouteTable
+
 
 #: The key of calls whose own was never accepted: it opens no world.
 UNKNOWN: Final = "unknown-key"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 import msgspec
 from msgspec.inspect import (
@@ -24,9 +24,7 @@ from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject, enum, keywords
 from sendbox.engine.durations import duration, excerpt, instant
 from sendbox.engine.texts import foreign
-
-if TYPE_CHECKING:
-    from sendbox.runtime.bounds import Builder
+from sendbox.runtime.bounds import Builder
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -6,20 +6,17 @@ import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from sendbox.contract.schemas import OF_TYPE, boolean_of, load, name_of, with_cases, with_optional
 from sendbox.control.arguments import Duration, Moment, Written
-from sendbox.control.operation import THEN, Text
+from sendbox.control.operation import THEN, Operation, Served, Text
 from sendbox.control.stream import STREAMED
 from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant, JsonObject
+from sendbox.engine.kinds.rows import KindTable
 from sendbox.services.http.openapi import LICENSE, components
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Operation, Served
-    from sendbox.engine.kinds.rows import KindTable
 
 Schema = JsonObject
 #: Arguments of several types, each of which is a component; so clients have a class for each, and not one for each use.

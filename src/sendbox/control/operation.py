@@ -13,11 +13,12 @@ import inspect
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import FieldInfo, replace
 
 from sendbox.contract.findings import json_path
 from sendbox.control.access.roles import Scope, denial, foreign_world
@@ -28,22 +29,17 @@ from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import excerpt
+from sendbox.engine.kinds.rows import KindTable
+from sendbox.engine.part import Part
 from sendbox.engine.texts import foreign, nearest
+from sendbox.engine.world import World
 from sendbox.runtime.teams import EVERYONE, Token
-from sendbox.runtime.worlds import Conflict, HostedWorld
+from sendbox.runtime.worlds import Conflict, HostedWorld, Runtime
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from msgspec.structs import FieldInfo
-
     from sendbox.control.export.rows import Exported
     from sendbox.engine.coverage import Item
     from sendbox.engine.expect.subjects import Subject
-    from sendbox.engine.kinds.rows import KindTable
-    from sendbox.engine.part import Part
-    from sendbox.engine.world import World
-    from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
     from sendbox.scenario.model import ScenarioError
     from sendbox.server.application import Application

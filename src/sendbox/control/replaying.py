@@ -7,20 +7,16 @@ it: outcomes of deliveries are commands. So it ends with the same journal, the s
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.control.operation import Call as Calling
-from sendbox.control.operation import ControlError, acting
+from sendbox.control.operation import Control, ControlError, Operation, acting
 from sendbox.engine.answer import JsonMapping
-from sendbox.engine.commands.command import Act, Call, Move, Open, Outcome, Stamp
+from sendbox.engine.commands.command import Act, Call, Command, Move, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
 from sendbox.engine.world import World
 from sendbox.runtime.slot import HostedWorld
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Control, Operation
-    from sendbox.engine.commands.command import Command
 
 #: Ticks between two pauses.
 TICKS_PER_PAUSE: Final = 32

@@ -25,6 +25,7 @@ from sendbox.control.arguments import (
 )
 from sendbox.control.operation import (
     Call,
+    Control,
     ControlError,
     Created,
     converted,
@@ -38,6 +39,7 @@ from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
+from sendbox.engine.commands.command import Open
 from sendbox.engine.durations import excerpt, iso
 from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
@@ -49,9 +51,8 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Control
-    from sendbox.engine.commands.command import Open
     from sendbox.scenario.language import Language
+
 
 #: The longest text that names are derived from, or draws.
 LONGEST_SEED: Final = 1_000

@@ -12,17 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import orjson
 
 from sendbox.engine import bounds
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.kept import empty
 from sendbox.engine.kinds.rows import KindTable, Line, Observer
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.world import World
+from sendbox.engine.world import World
 
 T = TypeVar("T")
 

@@ -10,26 +10,24 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.control.replicas.leaning import Alternative, alternatives
 from sendbox.engine.commands.command import Call, Capture
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
+from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.http.numbers import phones_of
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner.partner import Partner
 from sendbox.services.ports import account_of
 from sendbox.services.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Attempt, Message
 
 #: So long after the last event of its world a webhook may come where the clock jumps by itself, in milliseconds.
 UNMOVED: Final = 10_000

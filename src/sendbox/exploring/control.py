@@ -13,7 +13,7 @@ import msgspec
 from sendbox.control.arguments import Duration, described
 from sendbox.control.operation import Call, operation
 from sendbox.engine.answer import enum
-from sendbox.exploring.dialogue import Exploration, ExplorationList, ForgottenExploration, NextRun
+from sendbox.exploring.answers import Exploration, ExplorationList, ForgottenExploration, NextRun
 
 if TYPE_CHECKING:
     from sendbox.exploring.dialogue import Explorations

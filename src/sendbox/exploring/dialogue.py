@@ -1,92 +1,34 @@
-"""Explorations whose runs are made by clients of control: how far each is, its answers, and the hooks of its worlds."""
+"""Explorations whose runs are made by clients of control: how far each is, and the hooks of its worlds."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Final
 
 from sendbox.control.operation import Call, ControlError, unreadable
-from sendbox.engine.answer import Answer, JsonObject, keywords
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.timeline import Goal
 from sendbox.exploring import find_files
-from sendbox.exploring.exploration import NOTHING_FOUND, Result, Run, RunRequest, Steps, deadline, explore_by_steps
+from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
+from sendbox.exploring.exploration import (
+    NOTHING_FOUND,
+    Find,
+    Result,
+    Run,
+    RunRequest,
+    Steps,
+    deadline,
+    explore_by_steps,
+)
 from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
 from sendbox.runtime.interface import WorldHooks
-from sendbox.runtime.worlds import BEGINS
+from sendbox.runtime.worlds import BEGINS, HostedWorld, Runtime
 from sendbox.scenario.model import ScenarioError
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.timeline import Goal
-    from sendbox.exploring.exploration import Find
-    from sendbox.runtime.worlds import HostedWorld, Runtime
-
-#: Between two runs, in one, after one whose result is examined, or at the end.
-State = Literal["ready", "running", "busy", "over"]
-
-
-class ExploredWorld(Answer):
-    """A world of a run: its id, and the scenario that is laid over it."""
-
-    id: str
-    scenario: Annotated[JsonObject, keywords(description="A scenario in front of that of the world.")]
-
-
-class NextRun(Answer):
-    """A run to make: its number, the worlds that it is known to have, and its misfortunes in words."""
-
-    done: bool
-    run: int
-    prefix: str
-    worlds: list[ExploredWorld]
-    misfortunes: list[str]
-
-
-class FindFile(Answer):
-    """A scenario of a find, under the name of its file in `.sendbox/found`."""
-
-    name: str
-    text: str
-
-
-class ExplorationFind(Answer):
-    """A find: what breaks the test, the assertion that it breaks, and the scenarios that repeat it."""
-
-    kind: Literal["bug", "question"]
-    misfortunes: list[str]
-    assertion: str
-    message: str
-    story: list[str]
-    effort: str
-    scenarios: list[FindFile]
-
-
-class Exploration(Answer):
-    """An exploration of a test: its state, the number of runs that were made, and once it is over its finds."""
-
-    id: str
-    test: str
-    state: State
-    runs: int
-    words: list[str]
-    finds: list[ExplorationFind]
-
-
-class ExplorationList(Answer):
-    """The explorations of a server, oldest first."""
-
-    explorations: list[Exploration]
-
-
-class ForgottenExploration(Answer):
-    """The exploration that was ended, and forgotten."""
-
-    deleted: str
-
 
 #: The most explorations of a server.
 MAX_EXPLORATIONS: Final = 32

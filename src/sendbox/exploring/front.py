@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.control.export.scenario import source_of
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.blueprint import Blueprint
 from sendbox.exploring.misfortune import LISTS
 from sendbox.scenario.environment import escape_texts
+from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError, errors
 from sendbox.scenario.read import Scenarios, read
 from sendbox.scenario.write import standalone
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.scenario.language import Language
 
 #: The keys that stand in front, and those of them that stand within another key.
 _RULES: Final = (*LISTS, "timeline", "plan")

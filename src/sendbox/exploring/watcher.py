@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
 
 from sendbox.control.catalog import catalog
 from sendbox.control.export.scenario import of_the_library, scenario_of, source_of
 from sendbox.control.export.script import build_script
+from sendbox.control.operation import Served
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.coverage import collect_in_slices
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import duration, instant, iso
@@ -20,18 +21,14 @@ from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds.happened import line_of, narrator_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
+from sendbox.engine.world import World
 from sendbox.exploring.census import Census, census
 from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS
 from sendbox.runtime.interface import WorldHooks
+from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.model import ScenarioError
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Served
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.world import World
-    from sendbox.runtime.slot import HostedWorld
-    from sendbox.runtime.worlds import Runtime
 
 #: A line of a story: milliseconds from the start of the world, and what happened.
 Line = tuple[int, str]

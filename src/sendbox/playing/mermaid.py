@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.verdict import proves
 from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, short_line
+from sendbox.playing.play_result import Played
 from sendbox.playing.rows import Row, rows
-
-if TYPE_CHECKING:
-    from sendbox.playing.play_result import Played
 
 #: How many rows, phones with a line of their own, and characters of a row.
 ROWS: Final = 200

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, warning_lines
 from sendbox.engine.kinds.narration import Names, short_line
 from sendbox.engine.texts import shorten
+from sendbox.engine.traffic import Counterexample
 from sendbox.playing.play_result import Asked, Played, refutes
 from sendbox.playing.rows import Row, rows
 from sendbox.services.messaging.results import STATES
-
-if TYPE_CHECKING:
-    from sendbox.engine.traffic import Counterexample
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}

@@ -11,24 +11,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 import orjson
+from starlette.types import Receive, Scope, Send
 
 from sendbox.engine.regex import regex
 from sendbox.recording.exchange import MAX_BODY, Body, Exchange
+from sendbox.recording.recorder import Recorder
 from sendbox.runtime import wall
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender, failure
 from sendbox.server.relay import ClientLeft, Incoming, carry, causes, handed_on, text, was_reset
 from sendbox.server.wire import wire_of
 from sendbox.services.http.exchange import header
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from sendbox.recording.recorder import Recorder
 
 #: The beginning of the paths that the recorder gives out.
 PATH: Final = "/_record/webhooks/"

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
@@ -21,16 +21,12 @@ from sendbox.contract.schemas import name_of
 from sendbox.contract.validators import contract_of
 from sendbox.engine.durations import iso
 from sendbox.interfaces import LINKS, ROUTES, UPLOADS
-from sendbox.recording.exchange import Budget, NotRecorded, media_type
-from sendbox.recording.har import FileFull, entry_of
+from sendbox.recording.exchange import Budget, Exchange, MaskedExchange, NotRecorded, media_type
+from sendbox.recording.har import FileFull, HarFile, entry_of
 from sendbox.recording.standins import StandIns
 from sendbox.services.http.exchange import Route, RouteTable
 from sendbox.services.http.forms import FORM
 from sendbox.services.http.requests import line
-
-if TYPE_CHECKING:
-    from sendbox.recording.exchange import Exchange, MaskedExchange
-    from sendbox.recording.har import HarFile
 
 #: So many differences of one side of a call get a line.
 MAX_LINES: Final = 10

@@ -16,18 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.forgetting import MESSAGES, Forgetting, Memory
 from sendbox.runtime import collector
 from sendbox.runtime.counts import messages_made
-from sendbox.runtime.slot import Capped
-
-if TYPE_CHECKING:
-    from sendbox.runtime.interface import RuntimeInterface
-    from sendbox.runtime.slot import HostedWorld
-    from sendbox.runtime.teams import Quota
+from sendbox.runtime.interface import RuntimeInterface
+from sendbox.runtime.slot import Capped, HostedWorld
+from sendbox.runtime.teams import Quota
 
 #: Real seconds between two readings of the memory.
 PERIOD: Final = 0.25

@@ -23,16 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import Final, Literal, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from sendbox.engine.regex import regex
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
-
 
 #: The port of an address that names none, by its scheme.
 PORTS: Final = {"http": 80, "https": 443}

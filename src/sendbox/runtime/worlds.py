@@ -23,7 +23,10 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.draws import tag_of
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
+from sendbox.engine.part import Part
 from sendbox.engine.regex import regex
+from sendbox.engine.texts import Pattern
+from sendbox.engine.timeline import Mode
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, Full, OverQuota, Quotas, resident
@@ -50,13 +53,11 @@ from sendbox.runtime.teams import AUDITED, AuditedCall, Token
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.part import Part
-    from sendbox.engine.texts import Pattern
-    from sendbox.engine.timeline import Mode
     from sendbox.runtime.coverage import Tried
     from sendbox.runtime.store.persistence import Persistence, Records
     from sendbox.runtime.store.store import Store, StoredWorld
     from sendbox.settings import Settings
+
 
 __all__ = ["Conflict", "Deliverer", "HostedWorld", "Refusal", "Runtime", "Slice"]
 

@@ -6,27 +6,22 @@ is long, so that it holds neither the loop nor the memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from sendbox.engine.commands.command import Body
+from sendbox.engine.faults.calls import Applied
 from sendbox.runtime.spool import Writer
+from sendbox.runtime.worlds import HostedWorld, Runtime
+from sendbox.server.gateway import Emulated
 from sendbox.server.origin import call_of
 from sendbox.server.wire import carry_out
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.types import Receive, Scope, Send
-
-    from sendbox.engine.commands.command import Body
-    from sendbox.engine.faults.calls import Applied
-    from sendbox.runtime.worlds import HostedWorld, Runtime
-    from sendbox.server.gateway import Emulated
-    from sendbox.services.http.desk import Desk
-    from sendbox.services.http.exchange import Answer, Link, Upload
+from sendbox.services.http.desk import Desk
+from sendbox.services.http.exchange import Answer, Link, Upload
 
 
 def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, str], Awaitable[Response]]) -> Route:

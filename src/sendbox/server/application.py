@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sendbox.engine.texts import nearest
 from sendbox.runtime.store.sharing import MOVED, Elsewhere
 from sendbox.runtime.store.store import STORE_FAILED
-from sendbox.runtime.worlds import MEMORY_FULL
+from sendbox.runtime.worlds import MEMORY_FULL, Runtime
+from sendbox.server.gateway import Emulated
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, has_wrong_host, heading_of
 from sendbox.server.wire import reply
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from sendbox.runtime.store.persistence import Persistence
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.server.gateway import Emulated
     from sendbox.server.handover import Handover
 
 

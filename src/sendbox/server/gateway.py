@@ -16,28 +16,36 @@ from urllib.parse import quote
 
 import orjson
 from msgspec import Struct
+from starlette.datastructures import URLPath
 from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Capped, Conflict, HostedWorld
 from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
-from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.origin import (
+    CallHeaders,
+    ClientLeft,
+    call_of,
+    headers_of,
+    heading_of,
+    key_field,
+    origin_of,
+    read_body,
+)
 from sendbox.server.wire import carry_out, reply
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
+from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
 from sendbox.services.http.forms import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
-    from starlette.datastructures import URLPath
-    from starlette.types import Receive, Scope, Send
-
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.server.origin import CallHeaders
-    from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
+
 
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")

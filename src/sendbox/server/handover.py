@@ -7,30 +7,24 @@ world is this process's own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlsplit
 
 import orjson
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
-from sendbox.runtime.sender import never_sent
-from sendbox.runtime.store.sharing import PAUSE, Elsewhere
+from sendbox.runtime.sender import Sender, never_sent
+from sendbox.runtime.store.sharing import PAUSE, Elsewhere, Sharing
 from sendbox.runtime.store.store import LEASE
+from sendbox.runtime.worlds import Runtime
 from sendbox.server.relay import Incoming, carry, handed_on, text, was_reset
 from sendbox.server.wire import AsgiCall, wire_of
 from sendbox.services.http.exchange import header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from sendbox.runtime.sender import Sender
-    from sendbox.runtime.store.sharing import Sharing
-    from sendbox.runtime.worlds import Runtime
 
 #: The header that says how often a call was handed on, and how often that may be.
 HOPS: Final = b"sendbox-hops"

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
@@ -25,6 +25,7 @@ from sendbox.exploring.exploration import (
     PROOF_RUNS,
     REASON_CHANGING,
     Find,
+    FindKind,
     Interrupted,
     Result,
     Run,
@@ -33,10 +34,7 @@ from sendbox.exploring.exploration import (
     story,
 )
 from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds, untried_lines
-
-if TYPE_CHECKING:
-    from sendbox.exploring.exploration import FindKind
-    from sendbox.exploring.misfortune import Plan
+from sendbox.exploring.misfortune import Plan
 
 #: What plans are drawn from unless told.
 USUAL_SEED: Final = "0"

@@ -19,24 +19,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 from xml.etree import ElementTree as ET
 
 from sendbox.app import SERVED
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 from sendbox.engine.answer import JsonMapping
+from sendbox.engine.timeline import Mode
 from sendbox.exploring.exploration import Run, time_limit
 from sendbox.exploring.misfortune import Plan, scenarios
-from sendbox.exploring.watcher import Watcher
+from sendbox.exploring.watcher import ObservedWorld, Watcher
 from sendbox.fixture.server import SandboxServer
 from sendbox.runtime import wall
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.scenario.model import ScenarioError
 from sendbox.settings import Settings
-
-if TYPE_CHECKING:
-    from sendbox.engine.timeline import Mode
-    from sendbox.exploring.watcher import ObservedWorld
 
 #: The greatest number of lines of the output of a command that are kept, the last ones.
 MAX_OUTPUT_LINES: Final = 20

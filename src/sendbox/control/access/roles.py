@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-if TYPE_CHECKING:
-    from sendbox.runtime.teams import Token
+from sendbox.runtime.teams import Token
 
 Scope = Literal["open", "facts", "world", "worlds", "server"]
 #: The scopes, with the subject of their operations.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote
 
 from msgspec import Meta
@@ -23,27 +23,15 @@ from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
 from sendbox.engine.answer import Answer, Instant, JsonMapping, builtins, enum, read
-from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.batches import Delivery, succeeded
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.happened import (
-    LOOKED_AT,
-    Line,
-    collapsed,
-    counted,
-    describe,
-    headed,
-    narrator_of,
-    to_come,
-)
+from sendbox.engine.kinds.happened import LOOKED_AT, Line, collapsed, counted, describe, headed, narrator_of, to_come
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Slice
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
 
 #: How many lines of what happened there are unless `lines` says otherwise, and how many at most.
 LINES: Final = 500

@@ -20,11 +20,11 @@ import msgspec
 
 from sendbox.engine.commands.command import COMMANDS, Body, Call, Command, Kept, Move, Open, Outcome, Restore, Stamp
 from sendbox.engine.commands.tracing import context_of
-from sendbox.engine.remarks import Advice
+from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
 
 if TYPE_CHECKING:
     from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.remarks import Finding, RemadeAdvice
+
 
 _CODE: Final = {command: code for code, command in enumerate(COMMANDS.values())}
 _OUTCOME: Final = _CODE[Outcome]

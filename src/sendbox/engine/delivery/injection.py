@@ -14,12 +14,13 @@ import msgspec
 
 from sendbox.engine.delivery.batches import Delivery, Home, Outlet, Try
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
+from sendbox.engine.draws import Draw
 from sendbox.engine.journal import CODE
+from sendbox.engine.rules.conditions import Case
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
-    from sendbox.engine.draws import Draw
-    from sendbox.engine.rules.conditions import Case
+
 
 #: So many batches of a window leave in one step, so that other work does not wait long.
 _AT_ONCE: Final = 100

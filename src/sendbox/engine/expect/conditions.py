@@ -10,10 +10,11 @@ import msgspec
 from sendbox.engine.durations import iso
 from sendbox.engine.rules.conditions import equals
 from sendbox.engine.rules.conditions import quoted as as_json
+from sendbox.engine.texts import Pattern
 
 if TYPE_CHECKING:
     from sendbox.engine.rules.rule import Hours as Window
-    from sendbox.engine.texts import Pattern
+
 
 #: A dotted path into a decoded body, word by word.
 Path = tuple[str, ...]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from fractions import Fraction
+from typing import Final, NamedTuple
 
 import msgspec
 
 from sendbox.engine.durations import Moment, Rate, show
 from sendbox.engine.expect.conditions import Path, Range, Where
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
 
 #: As many subjects as `each` must find unless the expectation says something else.
 SOME: Final = Range("at least 1", 1)

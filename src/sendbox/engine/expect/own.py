@@ -10,19 +10,20 @@ from urllib.parse import parse_qs
 import orjson
 
 from sendbox.engine import bounds
+from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.injection import InjectedFault
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
 from sendbox.engine.expect.conditions import Path, values_at
 from sendbox.engine.expect.subjects import CONTENT, REQUESTS, Field, Reads, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS, DELIVERIES
+from sendbox.engine.rules.conditions import Case
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.injection import InjectedFault
-    from sendbox.engine.rules.conditions import Case
     from sendbox.engine.world import World
+
 
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
+from sendbox.exploring.census import Census, ObservedCall
 from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, duration_text
 from sendbox.services.operations import STATUS_QUERIES
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, ObservedCall
 
 #: The `Retry-After` of a refusal for too many calls, in seconds.
 _AFTER: Final = 1

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.faults.requests import WAYS
 from sendbox.engine.durations import instant, iso
+from sendbox.exploring.census import Census, ObservedCall, ObservedEvent
 from sendbox.exploring.families.calls import free_calls
 from sendbox.exploring.families.world import MIDNIGHTS
 from sendbox.exploring.misfortune import (
@@ -28,9 +29,6 @@ from sendbox.exploring.misfortune import (
     message_words,
     ordinal,
 )
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, ObservedCall, ObservedEvent
 
 #: The first retry comes so long after the try before (A20).
 _RETRY: Final = 30_000

@@ -6,20 +6,16 @@ The part of each record that is in the store, or on its way, is known here, for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Move, Restore, Stamp
+from sendbox.engine.commands.command import Command, Move, Open, Restore, Stamp
+from sendbox.engine.commands.record import Record
 from sendbox.runtime import wall
+from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.store.store import Change, Facts, Part, StoredWorld
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.command import Command, Open
-    from sendbox.engine.commands.record import Record
-    from sendbox.runtime.slot import HostedWorld
 
 
 class _Written(Struct, eq=False):

@@ -6,19 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.durations import Moment
 from sendbox.engine.forms import Value, either, mapping, reference, sequence
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, whole_number, words
 from sendbox.services import windows
-
-if TYPE_CHECKING:
-    from sendbox.engine.durations import Moment
-    from sendbox.services.windows import Window
+from sendbox.services.windows import Window
 
 T = TypeVar("T")
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.engine import durations as spans
 from sendbox.engine.expect.conditions import Condition, Not, OfPart, Range, Where
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
+from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.expect import NOT
+from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.linter import REACH, Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.values import Reader, items
-
-if TYPE_CHECKING:
-    from sendbox.engine.expect.subjects import Subject
-    from sendbox.scenario.keys.timeline import Happening
 
 #: What warns about conditions of one expectation, or of one of its `then`.
 Doubt = Callable[[Node, Linter], None]

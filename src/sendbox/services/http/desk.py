@@ -10,33 +10,41 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sendbox.contract.findings import show
-from sendbox.contract.validators import NotLoaded, preload
+from sendbox.contract.validators import Contract, NotLoaded, preload
+from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.record import MANY, RequestRecord
 from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.regex import regex
-from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
+from sendbox.engine.world import World
 from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Refusal, Refused, Route, RouteTable, header
+from sendbox.services.http.exchange import (
+    Answer,
+    Exchange,
+    Incoming,
+    Interface,
+    Link,
+    Named,
+    Refusal,
+    Refused,
+    Route,
+    RouteTable,
+    Upload,
+    header,
+)
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
 from sendbox.services.http.requests import add_values
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
-    from sendbox.engine.commands.command import Body, Call
-    from sendbox.engine.remarks import RemadeAdvice
-    from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Incoming, Interface, Link, Named, Upload
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})

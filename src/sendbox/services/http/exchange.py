@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from sendbox.engine.commands.record import JSON_TYPE
+from sendbox.contract.validators import Contract
+from sendbox.engine.commands.command import Call
+from sendbox.engine.commands.record import JSON_TYPE, RequestRecord
 from sendbox.engine.regex import regex
+from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
+from sendbox.services.ports import Key
 
 if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
-    from sendbox.engine.commands.command import Call
-    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
     from sendbox.engine.world import World
-    from sendbox.services.ports import Key
+
 
 #: The longest body that is read; a longer one is refused before it is read whole.
 BODY_CAP: Final = 16 * 1024 * 1024

@@ -14,6 +14,7 @@ from sendbox.contract.findings import show
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine import bounds
 from sendbox.engine.regex import regex
+from sendbox.engine.remarks import Advice
 from sendbox.services.advice import NUMBER_CONVERTED, NUMBER_DOUBTFUL, NUMBER_INVALID, advise
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.numbers.normal import normalize
@@ -21,7 +22,6 @@ from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, split_types, with_cases, with_optional
+from sendbox.contract.validators import Contract
 from sendbox.engine.answer import JsonObject
-
-if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
-    from sendbox.services.http.exchange import Route
+from sendbox.services.http.exchange import Route
 
 COMPONENTS: Final = "#/components/schemas/"
 LICENSE: Final = {"name": "MIT", "identifier": "MIT"}

@@ -16,16 +16,16 @@ import msgspec
 from msgspec import Struct
 
 from sendbox.engine.journal import CODE
-from sendbox.engine.remarks import Finding
+from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
+from sendbox.services.assume import BulkLimits
+from sendbox.services.messaging.model import Send
+from sendbox.services.ports import Key
 
 if TYPE_CHECKING:
-    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
-    from sendbox.services.assume import BulkLimits
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.model import Send
-    from sendbox.services.ports import Key
+
 
 #: The media type that an upload of each `filetype` has (§4.2).
 FILETYPES: Final = {"jsonl": "application/jsonl", "gz": "application/gzip"}

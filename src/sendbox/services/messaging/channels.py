@@ -6,17 +6,15 @@ To add a channel, add its row, and what reads the fields of its step (`http/send
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.lifecycle import Table
+from sendbox.services.assume import Assume
 from sendbox.services.messaging.results import ACCEPTED, ATTEMPT_READABLE, ATTEMPT_SMS, STATES
-
-if TYPE_CHECKING:
-    from sendbox.engine.answer import JsonMapping, JsonObject
-    from sendbox.engine.lifecycle import Table
-    from sendbox.services.assume import Assume
-    from sendbox.services.ports import SenderForm
+from sendbox.services.ports import SenderForm
 
 #: Fields that the steps of channels with a text have.
 OF_EACH: Final = frozenset({"body", "sender", "ttl", "ttl_condition"})

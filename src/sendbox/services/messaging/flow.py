@@ -20,7 +20,7 @@ from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
-from sendbox.services.messaging.model import AttemptFields
+from sendbox.services.messaging.model import AttemptFields, Send, Step
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
@@ -50,7 +50,7 @@ from sendbox.services.numbers.countries import DECIDING, operator
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.model import Send, Step
+
 
 _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
 #: Results that the handset reports: while it is off they wait.

@@ -8,26 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sendbox.engine.coverage import Collector
+from sendbox.engine.digest import Canon
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, short_line, time
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
+from sendbox.services.messaging.bulk import Bulk
+from sendbox.services.messaging.bulk import Line as BulkLine
 from sendbox.services.messaging.checks import LOGGED, refusal_line
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
-from sendbox.services.messaging.outages import named
-from sendbox.services.messaging.records import Inbound, Message
+from sendbox.services.messaging.outages import ActiveOutage, named
+from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
 from sendbox.services.messaging.views import STEP_DESCRIPTIONS, inbound_view
-
-if TYPE_CHECKING:
-    from sendbox.engine.coverage import Collector
-    from sendbox.engine.digest import Canon
-    from sendbox.services.messaging.bulk import Bulk
-    from sendbox.services.messaging.bulk import Line as BulkLine
-    from sendbox.services.messaging.outages import ActiveOutage
-    from sendbox.services.messaging.records import Attempt, Link
 
 #: How a result is coloured.
 _TONES: Final = {

@@ -6,30 +6,28 @@ an owner can do stands here.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from sendbox.engine.journal import CODE
+from sendbox.engine.delivery.batches import Outlet
+from sendbox.engine.journal import CODE, Journal
 from sendbox.engine.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
 from sendbox.services.messaging.content.text import Prepared, fill, id_query
+from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import DELIVERED, ENTRY, SEEN, SENDING, SENT
+from sendbox.services.messaging.rules.rules import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sendbox.engine.delivery.batches import Outlet
-    from sendbox.engine.journal import Journal
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.model import PhoneSpec
-    from sendbox.services.messaging.rules.rules import Line
+
 
 #: Entries that are something new on a phone: a message has another result, or its owner wrote.
 _INBOUND: Final = CODE["inbound"]

@@ -10,12 +10,10 @@ sms and not for the others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.journal import enter
-
-if TYPE_CHECKING:
-    from sendbox.engine.lifecycle import Table
+from sendbox.engine.lifecycle import Table
 
 STATES: Final = ("accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
 

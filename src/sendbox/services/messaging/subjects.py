@@ -17,7 +17,7 @@ from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import DEFAULT, normalize
 from sendbox.services.messaging.events import info_of
-from sendbox.services.messaging.model import ASKED
+from sendbox.services.messaging.model import ASKED, Step
 from sendbox.services.messaging.records import Attempt, Inbound, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
 from sendbox.services.numbers import normal
@@ -27,7 +27,6 @@ from sendbox.services.ports import account_of
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
-    from sendbox.services.messaging.model import Step
 
 
 def _message(pick: Callable[[Message], object]) -> Callable[[World, object], object]:

@@ -16,12 +16,12 @@ from sendbox.engine.bounds import END
 from sendbox.engine.durations import DAY, MINUTE, instant, iso
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.partner import Partner
-from sendbox.services.ports import account_of, sending_of
+from sendbox.services.partner.records import BusinessAccount
+from sendbox.services.ports import SentAttempt, account_of, sending_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.partner.records import BusinessAccount
-    from sendbox.services.ports import SentAttempt
+
 
 #: How long messages of one kind to one phone are one conversation.
 CONVERSATION_MS: Final = DAY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from msgspec.structs import asdict
 
@@ -14,6 +14,7 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.engine.answer import JsonMapping, JsonObject, enum, reference
 from sendbox.engine.lifecycle import IllegalMove
+from sendbox.engine.world import World
 from sendbox.services.numbers import notation
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
@@ -31,9 +32,6 @@ from sendbox.services.partner.views import (
     template_view,
 )
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 T = TypeVar("T")
 QUALITY: Final = enum(QUALITIES)

@@ -15,10 +15,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.delivery.batches import Target
+from sendbox.engine.delivery.batches import Events, Target
+from sendbox.engine.draws import Chooser
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
+from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.texts import Pattern
 from sendbox.services import limits
 from sendbox.services.numbers import notation
@@ -35,18 +37,13 @@ from sendbox.services.partner.records import (
     Onboarding,
     Signup,
 )
-from sendbox.services.partner.rules import Signups
+from sendbox.services.partner.rules import SignupRule, Signups
 from sendbox.services.partner.templates import Templates, digits
-from sendbox.services.ports import PhoneContent, PhoneText, account_of
+from sendbox.services.ports import Key, PhoneContent, PhoneText, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.delivery.batches import Events
-    from sendbox.engine.draws import Chooser
-    from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
-    from sendbox.services.partner.rules import SignupRule
-    from sendbox.services.ports import Key
 
 
 def calling_code(country: str | None, default: str) -> str:

@@ -19,7 +19,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Auth, Handler, Interface, Refused, Route, WorldLookup
+from sendbox.services.http.exchange import Answer, Auth, Exchange, Handler, Interface, Refused, Route, WorldLookup
 from sendbox.services.http.numbers import remark_number
 from sendbox.services.http.requests import (
     add_findings,
@@ -33,13 +33,12 @@ from sendbox.services.http.requests import (
 from sendbox.services.http.routing import make_route
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
-from sendbox.services.verify.session import VERIFIED
+from sendbox.services.verify.session import VERIFIED, Session
 from sendbox.services.verify.verify import OPERATION, LimitReached, Verify
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Exchange
-    from sendbox.services.verify.session import Session
+
 
 #: HTTP status and text of each error code (§7.2, A49, A54); the text of `MISSING_FIELD` names the field.
 ERRORS: Final = {

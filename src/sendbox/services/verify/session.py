@@ -13,7 +13,7 @@ from __future__ import annotations
 import hmac
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -21,11 +21,8 @@ from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.services import limits
-from sendbox.services.ports import Code
-
-if TYPE_CHECKING:
-    from sendbox.services.assume import Proof
-    from sendbox.services.ports import SentMessage
+from sendbox.services.assume import Proof
+from sendbox.services.ports import Code, SentMessage
 
 enter("validation", "limited")
 PENDING: Final = "pending"

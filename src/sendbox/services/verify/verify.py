@@ -15,14 +15,14 @@ import msgspec
 import orjson
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.commands.record import compact
-from sendbox.engine.durations import DAY, instant, iso, show
+from sendbox.engine.commands.record import RequestRecord, compact
+from sendbox.engine.durations import DAY, Rate, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
-from sendbox.engine.rules.book import explain_rules
+from sendbox.engine.rules.book import Rulebook, explain_rules
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.ports import PhoneContent, account_of, sending_of
+from sendbox.services.ports import Key, PhoneContent, account_of, sending_of
 from sendbox.services.verify.rules import Codes
 from sendbox.services.verify.session import (
     EXPIRED,
@@ -37,11 +37,8 @@ from sendbox.services.verify.session import (
 )
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.durations import Rate
-    from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
-    from sendbox.services.ports import Key
+
 
 #: The operation that sends the SMS, for conditions of rules.
 OPERATION: Final = "createValidation"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.services.account import orders
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change, tax_and_zone
-from sendbox.services.account.orders import NoCredit, NoSender, fee_of
+from sendbox.services.account.orders import NoCredit, NoSender, Service, fee_of
+from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import decimal, lacks, read_body, refuse, success
 from sendbox.services.numbers import normal as numbers
-
-if TYPE_CHECKING:
-    from sendbox.services.account.orders import Service
-    from sendbox.services.http.exchange import Answer, Exchange
 
 #: A sender name: at most 11 characters (§8), a letter among them, or it would be a number.
 _NAME: Final = regex(r"(?=[^A-Za-z]*[A-Za-z])[^+\x00-\x1f][^\x00-\x1f]{0,10}")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.services.account.account import Account
-from sendbox.services.account.keys import DEFAULT_SUBID, MAX_SUBKEYS
+from sendbox.services.account.keys import DEFAULT_SUBID, MAX_SUBKEYS, Key
+from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import lacks, read_body, refuse, success
+from sendbox.services.ports import Billing
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.account.keys import Key
-    from sendbox.services.http.exchange import Answer, Exchange
-    from sendbox.services.ports import Billing
+
 
 _SETTINGS: Final = frozenset({"note", "default_callback_url", "default_callback_secret", "default_sender"})
 _TEXTS: Final = {"$.scope": "Invalid scope value"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import orjson
@@ -16,12 +17,11 @@ from sendbox.services.http.exchange import Answer, Exchange, in_slices
 from sendbox.services.http.numbers import remark_converted
 from sendbox.services.http.rest import UNAUTHORIZED, no_subaccount, read_body, success
 from sendbox.services.numbers import normal as numbers
+from sendbox.services.ports import Billing
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
-
     from sendbox.engine.world import World
-    from sendbox.services.ports import Billing
+
 
 NO_NUMBERS = "No valid phone numbers"
 

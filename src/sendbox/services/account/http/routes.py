@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.services.account.http import credit, keys, lists
+from sendbox.services.http.exchange import Route
 from sendbox.services.http.rest import row
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Route
 
 ROUTES: Final[tuple[Route, ...]] = (
     *(

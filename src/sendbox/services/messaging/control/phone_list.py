@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sendbox.control.operation import ControlError, converted
 from sendbox.control.reading import Page, page, run_in_slices, select, sorted_page
 from sendbox.control.searching import TEXT, SearchKey, Term, make_filter, parse_terms, text_filter, words
+from sendbox.engine.world import World
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.views import body_of, phone_short
 from sendbox.services.numbers import notation
 from sendbox.services.ports import HasPhoneContent, account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 #: What phones can be sorted by.
 SORTS: Final = ("activity", "number", "messages")

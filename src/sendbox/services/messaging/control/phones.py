@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from sendbox.control.arguments import NEXT, SORTED, Count, Limit, MessageId, Order, Search, Total, described
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, count, map_in_slices, run_in_slices
 from sendbox.engine.answer import enum, reference
+from sendbox.engine.world import World
 from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, ShortHandset, Text
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import FAMILIES, USUAL
@@ -18,14 +19,10 @@ from sendbox.services.messaging.control.messages import find_message, make_ids, 
 from sendbox.services.messaging.control.phone_list import SORTS, list_numbers, page_of_phones, search_filter
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import Phones
+from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Message
-
 
 FAMILY: Final = enum(FAMILIES)
 

@@ -8,13 +8,13 @@ say.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import DAY, iso
-from sendbox.engine.remarks import Finding
+from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import (
     CALLBACK_MISSING,
@@ -29,24 +29,19 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Exchange
 from sendbox.services.messaging.channels import FAMILY, ROWS, TEMPLATED
 from sendbox.services.messaging.content.hours import hours_of, in_both
 from sendbox.services.messaging.content.text import one_unit_over, only_foreign_character, segment, surely_not_over
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
-from sendbox.services.messaging.records import Request
+from sendbox.services.messaging.records import Accepted, Request
 from sendbox.services.messaging.results import WAYS
-from sendbox.services.templates.templates import render
+from sendbox.services.ports import Account, Key
+from sendbox.services.templates.templates import TemplateUse, render
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Exchange
-    from sendbox.services.messaging.records import Accepted
-    from sendbox.services.ports import Account, Key
-    from sendbox.services.templates.templates import TemplateUse
 
 
 class RebuiltRequest(Request, eq=False, gc=False):

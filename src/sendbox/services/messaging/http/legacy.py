@@ -10,13 +10,14 @@ distinction here is ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.contract.findings import show
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
-from sendbox.engine.remarks import Finding
+from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
@@ -30,14 +31,10 @@ from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.decode import read_datetime
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
+from sendbox.services.messaging.model import Send
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.answer import JsonObject
-    from sendbox.engine.remarks import Advice
-    from sendbox.services.messaging.model import Send
 
 #: the request cannot be read: not UTF-8, unknown path, wrong method
 UNREADABLE: Final = 101

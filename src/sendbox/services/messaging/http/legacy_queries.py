@@ -6,7 +6,8 @@ messages are ours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -31,24 +32,13 @@ from sendbox.services.messaging.http.legacy import (
     refusal,
     text_answer,
 )
-from sendbox.services.messaging.http.rest.listing import (
-    PAGE,
-    ReachedTimes,
-    codes,
-    message_of,
-    with_messages_found,
-)
+from sendbox.services.messaging.http.rest.listing import PAGE, ReachedTimes, codes, message_of, with_messages_found
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
-from sendbox.services.messaging.records import DEFAULT_SENDER
+from sendbox.services.messaging.records import DEFAULT_SENDER, Message
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, SEEN, SENDING, SENT
 from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from sendbox.services.messaging.records import Message
 
 _SCHEMAS: Final = "legacy.json#/$defs/"
 #: The codes of messages: waiting, under way, done, failed.

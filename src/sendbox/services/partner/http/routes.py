@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.remarks import Finding
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Route, Tokens
 from sendbox.services.http.rest import error
 from sendbox.services.http.routing import make_route
 from sendbox.services.partner.http import analytics, signups, templates
@@ -14,9 +15,6 @@ from sendbox.services.partner.http.decode import Request, denial_answer, failure
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Answer, Exchange, Handler, Route, Tokens
 
 #: Assumptions of every call here: statuses and failures, unknown fields, nulls, malformed JSON.
 ASSUMED: Final = ("A37", "A56", "A57", "A75")

@@ -19,10 +19,11 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Tokens
 from sendbox.services.http.requests import token_in
 from sendbox.services.partner.partner import Partner
+from sendbox.services.partner.records import Signup
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.partner.records import Signup
+
 
 ALGORITHM: Final = "HS256"
 #: What PyJWT must not check: everything that it would compare with the machine's clock.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -17,21 +18,18 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.kept import ITEMS_PER_PAUSE
 from sendbox.engine.regex import regex
-from sendbox.services.http.exchange import in_slices
+from sendbox.services.http.exchange import Answer, Exchange, Handler, in_slices
 from sendbox.services.http.rest import decimal
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import Attempt, Message, Submission
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
-from sendbox.services.ports import account_of
+from sendbox.services.ports import Billing, account_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Answer, Exchange, Handler
-    from sendbox.services.messaging.records import Attempt, Message, Submission
-    from sendbox.services.ports import Billing
+
 
 #: Rows of a page (A71).
 PAGE: Final = 100

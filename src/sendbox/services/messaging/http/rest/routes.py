@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator
+from typing import Final
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import instant
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import BASE_ID, advise
-from sendbox.services.http.exchange import Answer, Exchange, in_slices
+from sendbox.services.http.exchange import Answer, Exchange, Route, in_slices
 from sendbox.services.http.numbers import remark_converted
 from sendbox.services.http.requests import refusal, together
 from sendbox.services.http.rest import no_subaccount, read_query, row, success, unauthorized_or
@@ -22,11 +23,6 @@ from sendbox.services.messaging.http.rest.listing import Filter, place_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from sendbox.services.http.exchange import Route
 
 NO_DATE: Final = "Missing 'date' or 'xapikey' in request data"
 NO_ID: Final = "Missing 'id' in request data"

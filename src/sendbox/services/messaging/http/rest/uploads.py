@@ -5,9 +5,11 @@ The address is the credential. A file is answered once it is stored, and its lin
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from sendbox.contract.validators import Contract
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, Upload
@@ -21,10 +23,8 @@ from sendbox.services.messaging.http.sending.routes import read_json, without_ca
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sendbox.contract.validators import Contract
     from sendbox.engine.world import World
+
 
 _MISSING: Final = "Missing 'bulk_id' or 'filetype' in request data"
 _LOST: Final = IllegalFile(403, "Upload address is not valid")

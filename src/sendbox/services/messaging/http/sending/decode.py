@@ -11,7 +11,7 @@ and never change, so the target of an address is kept: most clients name the sam
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -35,6 +35,7 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.http.requests import refused_fields, renamed, unknown_fields
 from sendbox.services.messaging.content import tags
@@ -51,10 +52,7 @@ from sendbox.services.messaging.http.sending.steps import (
 from sendbox.services.messaging.model import LABELS, Recipient, Send, Shortening
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Exchange
-    from sendbox.services.windows import Window
+from sendbox.services.windows import Window
 
 #: Legal lengths of the address, in characters (A01).
 SHORTEST: Final = 8

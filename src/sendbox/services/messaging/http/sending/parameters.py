@@ -5,7 +5,8 @@ The interface says under which name each parameter is given; remarks keep the na
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.answer import JsonObject
@@ -17,11 +18,7 @@ from sendbox.services.http.requests import without_nulls
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.model import Send
 
 #: What is read in place of a number or a text that is missing, so that the rest is read too.
 _STAND_IN: Final = "420777000101"

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.draws import UUID_PARTS, uuid_parts
+from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Refused
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.requests import Step, canonical, parsed, steps_of
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.channels import USUAL
@@ -29,13 +30,8 @@ from sendbox.services.messaging.http.accepting import RebuiltRequest, accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import deny, error, refusal
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
-from sendbox.services.messaging.records import NAMED, make_id
-
-if TYPE_CHECKING:
-    from sendbox.engine.remarks import Advice, Finding
-    from sendbox.services.http.exchange import Handler, Route
-    from sendbox.services.messaging.model import Send
-    from sendbox.services.messaging.records import Accepted, Request
+from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.records import NAMED, Accepted, Request, make_id
 
 #: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
 ASSUMED: Final = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import orjson
@@ -30,6 +30,7 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.requests import BoundedCache, nearest, renamed, unknown_fields
 from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
 from sendbox.services.messaging.http.accepting import remark_ttl
@@ -37,9 +38,6 @@ from sendbox.services.messaging.http.sending.errors import show
 from sendbox.services.messaging.model import Step
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import TemplateUse
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Exchange
 
 #: The ttl from which on it makes no difference: no world runs for a hundred years. Minutes.
 ENDLESS_TTL: Final = 52_560_000
