@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sendbox import data
-from sendbox.control import checkpoints, coverage, pending, records, scenarios, time, worlds
-from sendbox.control.access import access
+from sendbox.control import access, checkpoints, coverage, pending, records, scenarios, time, worlds
 from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN

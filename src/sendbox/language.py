@@ -21,9 +21,8 @@ from sendbox.services.advice import OF_CALLS
 from sendbox.services.http.numbers import phones_of
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
-from sendbox.services.messaging.channels import CHANNEL_WORDS, ROWS, SENDERS, USUAL
+from sendbox.services.messaging.channels import CHANNEL_WORDS, ROWS, SENDERS, STATES, USUAL
 from sendbox.services.messaging.language.vocabulary import MESSAGING
-from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import CALLS, EMULATED
 from sendbox.services.partner import subjects as partner
 from sendbox.services.partner.language import PARTNER

@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from sendbox.control import checkpoints, coverage, pending, records, time, worlds
-from sendbox.control.access import access
+from sendbox.control import access, checkpoints, coverage, pending, records, time, worlds
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, View, operations_of

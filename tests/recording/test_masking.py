@@ -23,7 +23,7 @@ from sendbox.recording.har import HarFile
 from sendbox.recording.recorder import Checker, Recorder
 from sendbox.recording.standins import StandIns
 from sendbox.services.http.exchange import Route
-from sendbox.services.http.forms import FORM
+from sendbox.services.http.requests import FORM
 
 SERVICE: Final = "https://api.service.example"
 DEFINITIONS: Final = schemas.load(data.folder("schemas"))

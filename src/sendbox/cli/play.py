@@ -15,9 +15,9 @@ from sendbox.cli.files import source_of, unusable
 from sendbox.cli.options import DURATION, FILES, SEED, format_option
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure
 from sendbox.playing import text
-from sendbox.playing.mermaid import mermaid
 from sendbox.playing.play_result import Played, objects
 from sendbox.playing.player import play as run
+from sendbox.playing.text import mermaid
 from sendbox.runtime.worlds import Conflict
 from sendbox.scenario.model import ScenarioError
 

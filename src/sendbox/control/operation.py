@@ -21,7 +21,6 @@ import msgspec
 from msgspec.structs import FieldInfo, replace
 
 from sendbox.contract.findings import json_path
-from sendbox.control.access.roles import Scope, denial, foreign_world
 from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -33,7 +32,7 @@ from sendbox.engine.kinds.rows import KindTable
 from sendbox.engine.part import Part
 from sendbox.engine.texts import foreign, nearest
 from sendbox.engine.world import World
-from sendbox.runtime.teams import EVERYONE, Token
+from sendbox.runtime.teams import EVERYONE, Scope, Token, denial, foreign_world
 from sendbox.runtime.worlds import Conflict, HostedWorld, Runtime
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ class Operation:
     lines for people of its answer. One that reads a world can be asked for its past (`THEN`); `present_only` says
     why one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
     `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated
-    all the time. Its `scope` says which tokens may call it (`control/access/roles.py`): one without its own is
+    all the time. Its `scope` says which tokens may call it (`runtime/teams.py`): one without its own is
     about its world, or else about the whole server. One that `closes` a world does not make it again for that. A
     `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
     the answer is any object.

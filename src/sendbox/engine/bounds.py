@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1

@@ -19,11 +19,10 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.http.numbers import phones_of
-from sendbox.services.messaging.channels import FAMILY, ROWS
+from sendbox.services.messaging.channels import FAMILY, ROWS, STATES
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
-from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner.partner import Partner
 from sendbox.services.ports import account_of

@@ -17,7 +17,7 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 from sendbox.recording.exchange import MAX_BODY, Body, Exchange
 from sendbox.recording.recorder import Recorder
 from sendbox.runtime import wall

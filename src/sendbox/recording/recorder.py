@@ -25,8 +25,7 @@ from sendbox.recording.exchange import Budget, Exchange, MaskedExchange, NotReco
 from sendbox.recording.har import FileFull, HarFile, entry_of
 from sendbox.recording.standins import StandIns
 from sendbox.services.http.exchange import Route, RouteTable
-from sendbox.services.http.forms import FORM
-from sendbox.services.http.requests import line
+from sendbox.services.http.requests import FORM, line
 
 #: So many differences of one side of a call get a line.
 MAX_LINES: Final = 10

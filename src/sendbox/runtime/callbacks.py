@@ -28,7 +28,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 #: The port of an address that names none, by its scheme.
 PORTS: Final = {"http": 80, "https": 443}

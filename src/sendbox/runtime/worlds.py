@@ -24,8 +24,7 @@ from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.draws import tag_of
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.part import Part
-from sendbox.engine.regex import regex
-from sendbox.engine.texts import Pattern
+from sendbox.engine.texts import Pattern, regex
 from sendbox.engine.timeline import Mode
 from sendbox.engine.world import World
 from sendbox.runtime import wall

@@ -40,7 +40,7 @@ from sendbox.server.origin import (
 from sendbox.server.wire import carry_out, reply
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
 from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
-from sendbox.services.http.forms import FORM, form_problem, media_type
+from sendbox.services.http.requests import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope
 from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.tracing import HEADERS as TRACING
 from sendbox.engine.commands.tracing import context_of
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 from sendbox.runtime.callbacks import authority, literal, origin
 from sendbox.runtime.worlds import Runtime
 from sendbox.services.http.desk import HEADERS

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from sendbox.engine.remarks import Finding
-from sendbox.services.messaging.http.sending.errors import DENIED, error, line, refusal, show
+from sendbox.services.messaging.http.accepting import DENIED, error, line, refusal, show
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 500])

@@ -26,7 +26,7 @@ from sendbox.engine.world import World
 from sendbox.scenario import library
 from sendbox.scenario.environment import escape_texts
 from sendbox.scenario.write import dump
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:

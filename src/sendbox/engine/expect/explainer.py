@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Moment, iso, show
-from sendbox.engine.expect.conditions import describe_value, differences, quoted
-from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.expectation import Expectation, describe_value, differences, quoted
 from sendbox.engine.expect.row import end_of, place_of
 from sendbox.engine.expect.subjects import Occurrence, Subject, occurrences_of
 

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.conditions import Where, holds
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Share, describe
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Share, Where, describe, holds
 from sendbox.engine.expect.explainer import (
     FAILED,
     NAMED,

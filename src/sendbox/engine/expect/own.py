@@ -14,7 +14,7 @@ from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import InjectedFault
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
-from sendbox.engine.expect.conditions import Path, values_at
+from sendbox.engine.expect.expectation import Path, values_at
 from sendbox.engine.expect.subjects import CONTENT, REQUESTS, Field, Reads, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS, DELIVERIES

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
-from sendbox.engine.expect.conditions import conditions_of
-from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.expectation import Expectation, conditions_of
 from sendbox.engine.expect.explainer import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judge import Judge
 from sendbox.engine.expect.subjects import REQUESTS, Subject, occurrences_of

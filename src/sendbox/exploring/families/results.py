@@ -21,8 +21,7 @@ from sendbox.exploring.misfortune import (
     ordinal,
     spread_out,
 )
-from sendbox.services.messaging.channels import LEGAL, USUAL, legal_next
-from sendbox.services.messaging.results import ACCEPTED, CODES, REACH, STATES, WAYS
+from sendbox.services.messaging.channels import ACCEPTED, CODES, LEGAL, REACH, STATES, USUAL, WAYS, legal_next
 
 #: How long a result takes that the run did not have, where there is so much time.
 _STEP: Final = 1_000

@@ -10,7 +10,7 @@ from typing import Final
 from sendbox.exploring.census import Census
 from sendbox.exploring.families import calls, delivery, people, results, world
 from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 
 #: Every kind of misfortune, by its family.
 FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {

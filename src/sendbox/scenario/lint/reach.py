@@ -10,8 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sendbox.engine import durations as spans
-from sendbox.engine.expect.conditions import Condition, Not, OfPart, Range, Where
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Condition, Expectation, Never, Not, OfPart, Range, Where
 from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference

@@ -20,7 +20,7 @@ from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.vocabulary import RuleList
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 
 
 def _among(wide: set[str], narrow: set[str], _country: str) -> bool:

@@ -19,10 +19,9 @@ from sendbox.engine.faults.table import CALLS, DELIVERIES
 from sendbox.engine.lifecycle import Table
 from sendbox.services.account.orders import ORDER
 from sendbox.services.coverage import limits
-from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, TEMPLATED, USUAL
+from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, STATES, TEMPLATED, USUAL, WAYS
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
-from sendbox.services.messaging.results import STATES, WAYS
 from sendbox.services.partner.records import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 

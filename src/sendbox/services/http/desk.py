@@ -22,8 +22,8 @@ from sendbox.engine.commands.record import MANY, RequestRecord
 from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
+from sendbox.engine.texts import regex
 from sendbox.engine.world import World
 from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
 from sendbox.services.assume import Assume

@@ -16,8 +16,8 @@ from msgspec import Struct
 from sendbox.contract.validators import Contract
 from sendbox.engine.commands.command import Call
 from sendbox.engine.commands.record import JSON_TYPE, RequestRecord
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
+from sendbox.engine.texts import regex
 from sendbox.services.ports import Key
 
 if TYPE_CHECKING:

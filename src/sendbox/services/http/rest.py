@@ -14,8 +14,17 @@ import orjson
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Interface, Refused, Route
-from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
-from sendbox.services.http.requests import add_findings, canonical, parsed, refusal, refused_fields, unknown_fields
+from sendbox.services.http.requests import (
+    Unreadable,
+    add_findings,
+    canonical,
+    parsed,
+    read_form,
+    refusal,
+    refused_fields,
+    unknown_fields,
+    unknown_parameters,
+)
 from sendbox.services.http.routing import make_route
 
 #: Assumptions that every endpoint rests on: statuses, scopes, malformed JSON, unknown fields, nulls.

@@ -7,7 +7,7 @@ from typing import Final
 
 from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, WorldLookup
-from sendbox.services.http.forms import FORM, MAX_FORM_BYTES
+from sendbox.services.http.requests import FORM, MAX_FORM_BYTES
 from sendbox.services.operations import CALLS
 
 JSON: Final = JSON_TYPE.decode()

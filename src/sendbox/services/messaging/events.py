@@ -13,10 +13,9 @@ import orjson
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.batches import EventKind, Events
 from sendbox.engine.rules.conditions import Case
-from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.channels import DELIVERED, FAILED, REJECTED, ROWS, SENT, STATES, UNDELIVERED
 from sendbox.services.messaging.model import POSTED, AttemptFields
 from sendbox.services.messaging.records import Attempt, Inbound, Message
-from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:

@@ -16,7 +16,22 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.timeline import LATE, RunHandler
-from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
+from sendbox.services.messaging.channels import (
+    ACCEPTED,
+    CODES,
+    DELIVERED,
+    ENTRY,
+    FAILED,
+    LEGAL,
+    REACH,
+    REJECTED,
+    ROWS,
+    SEEN,
+    STATES,
+    UNDELIVERED,
+    WAYS,
+    IllegalTransition,
+)
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
@@ -31,19 +46,6 @@ from sendbox.services.messaging.records import (
     Request,
     Submission,
     pack_transition,
-)
-from sendbox.services.messaging.results import (
-    ACCEPTED,
-    CODES,
-    DELIVERED,
-    ENTRY,
-    FAILED,
-    REACH,
-    REJECTED,
-    SEEN,
-    STATES,
-    UNDELIVERED,
-    WAYS,
 )
 from sendbox.services.messaging.rules.rules import Decision, Path, Rule
 from sendbox.services.numbers.countries import DECIDING, operator

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.kept import SIZE, Fingerprints
+from sendbox.services.messaging.channels import DELIVERED
 from sendbox.services.messaging.flow import expired_result, meets_condition
 from sendbox.services.messaging.records import NO_REACTIONS, Message, Rows
-from sendbox.services.messaging.results import DELIVERED
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Handsets, Home

@@ -18,11 +18,11 @@ from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows,
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.bulk import Bulk
 from sendbox.services.messaging.bulk import Line as BulkLine
+from sendbox.services.messaging.channels import ACCEPTED, SENT, STATES
 from sendbox.services.messaging.checks import LOGGED, refusal_line
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.outages import ActiveOutage, named
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
-from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
 from sendbox.services.messaging.views import STEP_DESCRIPTIONS, inbound_view
 
 #: How a result is coloured.

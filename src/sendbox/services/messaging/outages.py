@@ -17,12 +17,11 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.texts import Pattern
-from sendbox.services.messaging.channels import LEGAL
-from sendbox.services.messaging.records import Attempt, Plan
-from sendbox.services.messaging.results import (
+from sendbox.services.messaging.channels import (
     ACCEPTED,
     DELIVERED,
     FAILED,
+    LEGAL,
     REJECTED,
     SEEN,
     SENDING,
@@ -30,6 +29,7 @@ from sendbox.services.messaging.results import (
     STATES,
     UNDELIVERED,
 )
+from sendbox.services.messaging.records import Attempt, Plan
 from sendbox.services.numbers.countries import country, operator
 
 if TYPE_CHECKING:

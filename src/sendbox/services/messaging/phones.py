@@ -18,11 +18,10 @@ from sendbox.engine.journal import CODE, Journal
 from sendbox.engine.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
-from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
+from sendbox.services.messaging.channels import CONVERSING, DELIVERED, ENTRY, FAMILY, LEGAL, SEEN, SENDING, SENT
 from sendbox.services.messaging.content.text import Prepared, fill, id_query
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
-from sendbox.services.messaging.results import DELIVERED, ENTRY, SEEN, SENDING, SENT
 from sendbox.services.messaging.rules.rules import Line
 
 if TYPE_CHECKING:

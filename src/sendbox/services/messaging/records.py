@@ -21,8 +21,8 @@ from sendbox.engine.draws import UNSEEDED, Chooser, Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.engine.kept import Kept
 from sendbox.engine.remarks import Finding
+from sendbox.services.messaging.channels import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.messaging.model import Send, Step
-from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.messaging.rules.rules import Decision
 from sendbox.services.numbers.countries import operator
 from sendbox.services.ports import Key, ServiceSending

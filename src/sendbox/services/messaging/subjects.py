@@ -13,14 +13,13 @@ import orjson
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.expect.subjects import Field, Parts, Subject
 from sendbox.engine.journal import CODE
-from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
+from sendbox.services.messaging.channels import CHANNEL_WORDS, DELIVERED, FAMILIES, SEEN, STATE_OF, STATES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import DEFAULT, normalize
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.model import ASKED, Step
 from sendbox.services.messaging.records import Attempt, Inbound, Message
-from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
-from sendbox.services.numbers import normal
+from sendbox.services.numbers import notation
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -287,7 +286,7 @@ def _happening_phones(world: World, happening: tuple[JsonObject, str | None]) ->
     if happening[0]["kind"] == "outage":
         return ()
     country = account_of(world).country
-    return tuple(normal.normalize(name, country) or name for name in _named_by(happening, "phone", "number", "from"))
+    return tuple(notation.normalize(name, country) or name for name in _named_by(happening, "phone", "number", "from"))
 
 
 def happenings(kinds: tuple[str, ...]) -> Subject:

@@ -19,7 +19,7 @@ from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader, canonical, items, text_of, words
 from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.language import template_makes_sense
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner.records import CATEGORIES, MODES
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
 

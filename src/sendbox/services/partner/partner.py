@@ -25,7 +25,7 @@ from sendbox.engine.texts import Pattern
 from sendbox.services import limits
 from sendbox.services.numbers import notation
 from sendbox.services.numbers.countries import codes
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner.records import (
     EVENTS,
     NUMBER,

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 from sendbox.services.templates.buttons import (
     VARIABLE,
     Button,

@@ -31,7 +31,7 @@ from sendbox.services.http.requests import (
     without_nulls,
 )
 from sendbox.services.http.routing import make_route
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.session import VERIFIED, Session
 from sendbox.services.verify.verify import OPERATION, LimitReached, Verify

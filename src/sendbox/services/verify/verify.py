@@ -21,7 +21,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
 from sendbox.engine.rules.book import Rulebook, explain_rules
 from sendbox.services.assume import Assume
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import Key, PhoneContent, account_of, sending_of
 from sendbox.services.verify.rules import Codes
 from sendbox.services.verify.session import (

@@ -21,8 +21,7 @@ from urllib.parse import quote
 import msgspec
 
 from sendbox.engine.draws import Chooser
-from sendbox.engine.regex import regex
-from sendbox.engine.texts import Fake, Gap
+from sendbox.engine.texts import Fake, Gap, regex
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content import links
 from sendbox.services.messaging.model import Shortening, Step

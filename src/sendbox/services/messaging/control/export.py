@@ -9,11 +9,10 @@ from typing import Final
 from sendbox.control.export.rows import ActStep, Exported, Literals, NameLookup, NoEntry, entries_before, made_entry
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.world import World
-from sendbox.services.messaging.channels import FAMILY, LEGAL
+from sendbox.services.messaging.channels import ACCEPTED, FAMILY, LEGAL, SEEN, STATE_OF, STATES
 from sendbox.services.messaging.control.messages import number_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
-from sendbox.services.messaging.results import ACCEPTED, SEEN, STATE_OF, STATES
 
 #: Acts that answer a message.
 _REPLIES: Final = frozenset({"phone_reply", "phone_press"})

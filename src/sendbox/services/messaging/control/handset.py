@@ -14,11 +14,11 @@ from sendbox.engine.answer import JsonObject, moment
 from sendbox.services import limits
 from sendbox.services.advice import BODY_TRUNCATED
 from sendbox.services.messaging.answers import Known, NewestHandset, NumberedLink, Text
+from sendbox.services.messaging.channels import ACCEPTED, STATES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
-from sendbox.services.messaging.results import ACCEPTED, STATES
 from sendbox.services.messaging.views import (
     contents_from_services,
     fields_on_phone,

@@ -23,13 +23,12 @@ from sendbox.engine.world import World
 from sendbox.services.assumptions import registry
 from sendbox.services.messaging.answers import RestsOn, Story, StoryDelivery, ToldAttempt, ToldMessage
 from sendbox.services.messaging.bulk import Line
-from sendbox.services.messaging.channels import legal_next
+from sendbox.services.messaging.channels import STATES, legal_next
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.control import messages
 from sendbox.services.messaging.control.handset import is_truncated, step_parts
 from sendbox.services.messaging.control.messages import message_of
 from sendbox.services.messaging.records import Inbound, Message
-from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.views import inbound_view, message_view
 from sendbox.services.ports import account_of
 

@@ -16,23 +16,30 @@ from msgspec.structs import replace
 
 from sendbox.contract.findings import show
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.texts import regex
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
-from sendbox.services.http.forms import Unreadable, form_problem, read_form, relocate, unknown_parameters
 from sendbox.services.http.numbers import remark_recipient
-from sendbox.services.http.requests import canonical, refused_fields
+from sendbox.services.http.requests import (
+    Unreadable,
+    canonical,
+    form_problem,
+    read_form,
+    refused_fields,
+    relocate,
+    unknown_parameters,
+)
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.decode import read_datetime
-from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
+from sendbox.services.messaging.http.sending.simple import message_of, read_message
 from sendbox.services.messaging.model import Send
-from sendbox.services.numbers import normal as numbers
+from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
 
@@ -143,7 +150,9 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         text = f"{len(phone_numbers)} numbers are more than the {limits.IN_ALL} that one call may have"
         problems.append(_fault(name, "maxItems", text))
     country = account_of(exchange.world).country
-    recipients = [number for number in phone_numbers[: limits.IN_ALL] if numbers.normalize(number, country) is not None]
+    recipients = [
+        number for number in phone_numbers[: limits.IN_ALL] if notation.normalize(number, country) is not None
+    ]
     if not recipients:
         problem = (
             f"{show(fields[name])} has no number that can be normalized" if phone_numbers else f"no {name} is given"

@@ -16,10 +16,9 @@ from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route, in_slices
-from sendbox.services.http.forms import unknown_parameters
-from sendbox.services.http.requests import canonical, refused_fields
+from sendbox.services.http.requests import canonical, refused_fields, unknown_parameters
 from sendbox.services.http.rest import decimal
-from sendbox.services.messaging.channels import USUAL
+from sendbox.services.messaging.channels import ACCEPTED, DELIVERED, SEEN, SENDING, SENT, USUAL
 from sendbox.services.messaging.content.text import segment, to_gsm
 from sendbox.services.messaging.http.legacy import (
     ASSUMED,
@@ -36,7 +35,6 @@ from sendbox.services.messaging.http.rest.listing import PAGE, ReachedTimes, cod
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.records import DEFAULT_SENDER, Message
-from sendbox.services.messaging.results import ACCEPTED, DELIVERED, SEEN, SENDING, SENT
 from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
 

@@ -9,8 +9,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment
-from sendbox.engine.expect.conditions import Condition
-from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.expectation import Condition, Expectation
 from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
@@ -23,7 +22,7 @@ from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, US
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 
 #: Results after which a phone can answer.
 _ARRIVED: Final = ("delivered", "seen")

@@ -28,10 +28,9 @@ from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_mo
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, whole_number
 from sendbox.services.assume import Timing
-from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
+from sendbox.services.messaging.channels import CHANNELS, ROWS, STATES, legal_next
 from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.model import ASKED, MessageField
-from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING

@@ -10,9 +10,9 @@ from msgspec.structs import asdict
 
 from sendbox.engine.rules.conditions import Case, choices, fits, quoted, several
 from sendbox.engine.texts import Pattern
+from sendbox.services.messaging.channels import STATES
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.records import Attempt, Message
-from sendbox.services.messaging.results import STATES
 
 #: Stands for a value that the payload does not have.
 _ABSENT: Final = object()

@@ -14,7 +14,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import every
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner import analytics
 from sendbox.services.partner.http.decode import Request, moment, refusal
 from sendbox.services.partner.partner import Partner

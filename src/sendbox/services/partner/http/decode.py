@@ -14,8 +14,8 @@ from sendbox.contract.findings import show
 from sendbox.contract.validators import Checker
 from sendbox.engine import durations as spans
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
+from sendbox.engine.texts import regex
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import add_findings, canonical, parsed, refused_fields, unknown_fields
 from sendbox.services.http.requests import refusal as refused_by

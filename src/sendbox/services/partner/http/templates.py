@@ -9,7 +9,7 @@ from typing import Final
 from sendbox.engine.answer import JsonObject
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner.http.decode import Request
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure

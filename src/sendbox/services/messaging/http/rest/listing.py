@@ -17,14 +17,14 @@ from msgspec import Struct
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.kept import ITEMS_PER_PAUSE
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 from sendbox.services.http.exchange import Answer, Exchange, Handler, in_slices
 from sendbox.services.http.rest import decimal
+from sendbox.services.messaging.channels import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message, Submission
-from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
 from sendbox.services.ports import Billing, account_of
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, R
 from sendbox.services.http.requests import Step, canonical, parsed, steps_of
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.channels import USUAL
-from sendbox.services.messaging.http.accepting import RebuiltRequest, accept
+from sendbox.services.messaging.http.accepting import RebuiltRequest, accept, deny, error, refusal
 from sendbox.services.messaging.http.sending.decode import decode_message
-from sendbox.services.messaging.http.sending.errors import deny, error, refusal
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import NAMED, Accepted, Request, make_id

@@ -16,8 +16,8 @@ import orjson
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.record import compact
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.texts import regex
 from sendbox.services import limits
 from sendbox.services.advice import (
     BODY_TRUNCATED,
@@ -33,8 +33,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.requests import BoundedCache, nearest, renamed, unknown_fields
 from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
-from sendbox.services.messaging.http.accepting import remark_ttl
-from sendbox.services.messaging.http.sending.errors import show
+from sendbox.services.messaging.http.accepting import remark_ttl, show
 from sendbox.services.messaging.model import Step
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import TemplateUse
