@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from sendbox import data
-from sendbox.control import access, checkpoints, coverage, pending, records, scenarios, time, worlds
-from sendbox.control.exchanges import deliveries, requests
+from sendbox.control import access, checkpoints, coverage, pending, records, refused, scenarios, time, worlds
+from sendbox.control.exchanges import deliveries, holds, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
@@ -49,6 +49,7 @@ SERVED: Final = Served(
         report,
         requests,
         deliveries,
+        holds,
         export,
         partner,
         pending,
@@ -56,6 +57,7 @@ SERVED: Final = Served(
         scenarios,
         account,
         checkpoints,
+        refused,
         access,
         time,
         outages,

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from sendbox.control import access, checkpoints, coverage, pending, records, time, worlds
+from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, View, operations_of
@@ -39,7 +39,7 @@ SERVED: Final = Served(
         emulated=(CALL.name,),
     ),
     schemas=(Path(__file__).parent,),
-    operations=operations_of(control, coverage, records, export, pending, worlds, checkpoints, access, time),
+    operations=operations_of(control, coverage, records, export, pending, worlds, checkpoints, refused, time),
     routes=(ROUTE,),
     interfaces=(INTERFACE,),
     kinds=KindTable(own.OBSERVED, OBSERVED),

@@ -1,11 +1,9 @@
-"""Operations that say who calls, who has changed what through control, and which keys were denied."""
+"""Operations that say who calls, and who has changed what through control."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from sendbox.control.arguments import Last, Size, described
-from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.arguments import Last
+from sendbox.control.operation import Call, operation
 from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.runtime.teams import Role
 
@@ -78,39 +76,3 @@ async def audit(call: Call, last: Last = None) -> Audit:
         if row.concerns(call.token)
     ]
     return Audit(calls=own if last is None else own[max(0, len(own) - last) :])
-
-
-class RefusedKey(Answer):
-    """A key that opened no world; only its beginning is shown."""
-
-    at: Instant
-    key: str | None
-    path: str
-    why: str
-    what_to_do: str
-
-
-class RefusedKeys(Answer):
-    """Keys that opened no world, newest last."""
-
-    refused: list[RefusedKey]
-
-
-@operation("GET", "/refused", answers=RefusedKeys, own_scope="worlds")
-async def refused(
-    call: Call, shard: Annotated[Size | None, described("the process that is asked, by its number (`--shard`)")] = None
-) -> RefusedKeys:
-    """Keys that opened no world, and why; newest last.
-
-    Another process than the one that is asked answers 421: a proxy has sent the call to the wrong one.
-    """
-    own = call.runtime.settings.shard
-    if shard not in (None, own):
-        raise ControlError(421, "other_process", f"this is process {own}, and {shard} is asked (--shard)")
-    return RefusedKeys(
-        refused=[
-            RefusedKey(at=moment(item.at), key=item.key, path=item.path, why=item.why, what_to_do=item.what_to_do)
-            for item in call.runtime.refused
-            if call.token.covers(item.key or "")
-        ],
-    )
