@@ -17,8 +17,8 @@ from sendbox.engine.timeline import Goal
 from sendbox.runtime.ending import UNKNOWN
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.slot import Capped, spread
-from sendbox.runtime.worlds import Conflict, Runtime
+from sendbox.runtime.slot import Capped, Conflict, spread
+from sendbox.runtime.worlds import Runtime
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging

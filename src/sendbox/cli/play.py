@@ -18,7 +18,7 @@ from sendbox.playing import text
 from sendbox.playing.play_result import Played, objects
 from sendbox.playing.player import play as run
 from sendbox.playing.text import mermaid
-from sendbox.runtime.worlds import Conflict
+from sendbox.runtime.slot import Conflict
 from sendbox.scenario.model import ScenarioError
 
 #: Replacements for characters that the encoding of a terminal does not have.

@@ -35,7 +35,7 @@ from sendbox.control.replicas.leaning import lines as told
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import JsonObject, plain
 from sendbox.engine.commands.command import Open
-from sendbox.runtime.worlds import Conflict
+from sendbox.runtime.slot import Conflict
 from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
 

@@ -24,7 +24,7 @@ from sendbox.engine.timeline import Goal
 from sendbox.playing.player import ORIGIN
 from sendbox.playing.sample_client import call_app
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.worlds import HostedWorld
+from sendbox.runtime.slot import HostedWorld
 from sendbox.server.application import Application
 from sendbox.server.origin import key_field
 from sendbox.services.http.exchange import Route, RouteTable

@@ -23,7 +23,8 @@ from sendbox.control.operation import Control, ControlError, Operation, Served, 
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, read
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.worlds import BEGINS, HostedWorld
+from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.worlds import BEGINS
 from sendbox.scenario.model import ScenarioError
 from sendbox.server.instance import Instances, authorization, routing
 

@@ -32,8 +32,9 @@ from sendbox.engine.kinds.rows import KindTable
 from sendbox.engine.part import Part
 from sendbox.engine.texts import foreign, nearest
 from sendbox.engine.world import World
+from sendbox.runtime.slot import Conflict, HostedWorld
 from sendbox.runtime.teams import EVERYONE, Scope, Token, denial, foreign_world
-from sendbox.runtime.worlds import Conflict, HostedWorld, Runtime
+from sendbox.runtime.worlds import Runtime
 
 if TYPE_CHECKING:
     from sendbox.control.export.rows import Exported

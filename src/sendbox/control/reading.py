@@ -16,7 +16,7 @@ from sendbox.engine.answer import enum
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.journal import Forgotten
 from sendbox.engine.world import World
-from sendbox.runtime.worlds import HostedWorld, Slice
+from sendbox.runtime.slot import HostedWorld, Slice
 
 T = TypeVar("T")
 V = TypeVar("V")

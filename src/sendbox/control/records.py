@@ -34,7 +34,7 @@ from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
-from sendbox.runtime.worlds import Slice
+from sendbox.runtime.slot import Slice
 from sendbox.services.ports import account_of
 
 #: How many entries an answer holds unless `limit` says otherwise.

@@ -44,8 +44,9 @@ from sendbox.engine.durations import excerpt, iso
 from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
+from sendbox.runtime.slot import HostedWorld, Slice
 from sendbox.runtime.store.store import StoredWorld
-from sendbox.runtime.worlds import BEGINS, MEMORY_FULL, HostedWorld, Slice
+from sendbox.runtime.worlds import BEGINS, MEMORY_FULL
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of

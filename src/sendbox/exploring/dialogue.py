@@ -27,7 +27,8 @@ from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
 from sendbox.runtime.interface import WorldHooks
-from sendbox.runtime.worlds import BEGINS, HostedWorld, Runtime
+from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.worlds import BEGINS, Runtime
 from sendbox.scenario.model import ScenarioError
 
 #: The most explorations of a server.

@@ -11,8 +11,8 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.playing.steps import Player, Step
-from sendbox.runtime.slot import ScenarioPlayer
-from sendbox.runtime.worlds import Conflict, HostedWorld, Runtime
+from sendbox.runtime.slot import Conflict, HostedWorld, ScenarioPlayer
+from sendbox.runtime.worlds import Runtime
 
 #: The most steps of one call.
 STEPS: Final = 1_000

@@ -23,7 +23,7 @@ from sendbox.engine.traffic import WORLD
 from sendbox.language import LANGUAGE
 from sendbox.playing.play_result import Played
 from sendbox.playing.steps import Player
-from sendbox.runtime.worlds import HostedWorld
+from sendbox.runtime.slot import HostedWorld
 from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
 

@@ -20,7 +20,7 @@ from sendbox.playing.play_result import Asked, Played
 from sendbox.playing.sample import sample
 from sendbox.playing.sample_client import SampleClient
 from sendbox.runtime.policy import Failure, HttpCall, Outcome
-from sendbox.runtime.worlds import HostedWorld
+from sendbox.runtime.slot import HostedWorld
 
 #: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
 #: far the clock moves at once.

@@ -44,7 +44,6 @@ from sendbox.runtime.slot import (
     Deliverer,
     HostedWorld,
     Refusal,
-    Slice,
     fresh_id,
     spread,
 )
@@ -56,10 +55,6 @@ if TYPE_CHECKING:
     from sendbox.runtime.store.persistence import Persistence, Records
     from sendbox.runtime.store.store import Store, StoredWorld
     from sendbox.settings import Settings
-
-
-__all__ = ["Conflict", "Deliverer", "HostedWorld", "Refusal", "Runtime", "Slice"]
-
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
 #: The stable word for a server without memory.

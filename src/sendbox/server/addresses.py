@@ -15,8 +15,9 @@ from starlette.types import Receive, Scope, Send
 
 from sendbox.engine.commands.command import Body
 from sendbox.engine.faults.calls import Applied
+from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.spool import Writer
-from sendbox.runtime.worlds import HostedWorld, Runtime
+from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import call_of
 from sendbox.server.wire import carry_out

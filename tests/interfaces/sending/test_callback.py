@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from sendbox.contract.findings import show
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.messaging.http.accepting import show
 from sendbox.services.messaging.http.sending.decode import read_callback
 from tests.interfaces.sending.support import places, said
 

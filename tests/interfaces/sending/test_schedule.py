@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.contract.findings import show
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.messaging.http.accepting import show
 from sendbox.services.messaging.http.sending.decode import read_datetime
 from tests.interfaces.sending.support import places, said
 

@@ -22,7 +22,7 @@ from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.kinds.answers import Value
 from sendbox.engine.kinds.rows import KindTable, Observer
 from sendbox.engine.world import World
-from sendbox.runtime.worlds import Slice
+from sendbox.runtime.slot import Slice
 
 #: An entry in canonical form.
 Canonical = Annotated[JsonObject, reference("CanonicalEntry", CanonicalEntry)]

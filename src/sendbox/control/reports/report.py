@@ -31,7 +31,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.happened import LOOKED_AT, Line, collapsed, counted, describe, headed, narrator_of, to_come
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
-from sendbox.runtime.worlds import Slice
+from sendbox.runtime.slot import Slice
 
 #: How many lines of what happened there are unless `lines` says otherwise, and how many at most.
 LINES: Final = 500

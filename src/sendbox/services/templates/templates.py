@@ -29,8 +29,6 @@ from sendbox.services.templates.buttons import (
     show,
 )
 
-__all__ = ["Button", "Problem", "Template", "approved", "check", "compile_template", "render"]
-
 _NUMBERED: Final = regex(r"[0-9]+")
 _EXTENSIONS: Final = {
     ".jpg": "image",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from sendbox.contract.findings import QUOTED, show
+from sendbox.contract.findings import show
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.texts import regex
@@ -34,7 +34,6 @@ from sendbox.services.advice import (
 )
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Interface
-from sendbox.services.http.requests import line, refusal
 from sendbox.services.messaging.channels import FAMILY, ROWS, TEMPLATED, WAYS
 from sendbox.services.messaging.content.hours import hours_of, in_both
 from sendbox.services.messaging.content.text import one_unit_over, only_foreign_character, segment, surely_not_over
@@ -46,8 +45,6 @@ from sendbox.services.templates.templates import TemplateUse, render
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-
-__all__ = ["DENIED", "INTERFACE", "QUOTED", "avoid_denial_words", "deny", "error", "line", "refusal", "show"]
 
 #: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
 DENIED: Final = "User is not authorized to access this resource with an explicit deny"

@@ -20,17 +20,7 @@ from sendbox.services.http.requests import canonical, refused_fields, unknown_pa
 from sendbox.services.http.rest import decimal
 from sendbox.services.messaging.channels import ACCEPTED, DELIVERED, SEEN, SENDING, SENT, USUAL
 from sendbox.services.messaging.content.text import segment, to_gsm
-from sendbox.services.messaging.http.legacy import (
-    ASSUMED,
-    BAD_PARAMETER,
-    FieldsHandler,
-    check_schema,
-    decode,
-    error,
-    legacy_route,
-    refusal,
-    text_answer,
-)
+from sendbox.services.messaging.http import legacy
 from sendbox.services.messaging.http.rest.listing import PAGE, ReachedTimes, codes, message_of, with_messages_found
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
@@ -55,12 +45,12 @@ def user_info(exchange: Exchange, fields: dict[str, str]) -> Answer:
     key = exchange.key
     balance = account_of(exchange.world).billing_of(key).balance
     gateway = Step(USUAL, None).gateway
-    return text_answer("|".join((decimal(balance), key.default_sender or DEFAULT_SENDER, gateway)))
+    return legacy.text_answer("|".join((decimal(balance), key.default_sender or DEFAULT_SENDER, gateway)))
 
 
 def price(exchange: Exchange, fields: dict[str, str]) -> Answer:
     """Valid recipients, segments, characters, price of one and price of all, of a message that is not sent (A95)."""
-    send, exchange.content = decode(exchange, fields, "number", f"{_SCHEMAS}SendForm")
+    send, exchange.content = legacy.decode(exchange, fields, "number", f"{_SCHEMAS}SendForm")
     (step,) = send.steps
     text = send.text(step) or ""
     if step.type == "sms":
@@ -69,7 +59,7 @@ def price(exchange: Exchange, fields: dict[str, str]) -> Answer:
     currency = account_of(exchange.world).billing_of(exchange.key).currency
     first = replace(send, recipients=send.recipients[:1])
     prices = [decimal(simulator.price_of(one)[currency != "EUR"]) for one in (first, send)]
-    return text_answer("|".join(map(str, (len(send.recipients), segment(text).count, len(text), *prices))))
+    return legacy.text_answer("|".join(map(str, (len(send.recipients), segment(text).count, len(text), *prices))))
 
 
 def request_list(exchange: Exchange, fields: dict[str, str]) -> Answer:
@@ -91,7 +81,7 @@ def _list(exchange: Exchange) -> Generator[None, None, Answer]:
             break
         if looked % _LOOKED == _LOOKED - 1:
             yield
-    return text_answer("\n".join(reversed(lines)))
+    return legacy.text_answer("\n".join(reversed(lines)))
 
 
 def _line(message: Message) -> str:
@@ -114,12 +104,12 @@ def _status(exchange: Exchange, id: str) -> Answer:
     message = message_of(exchange, id)
     if message is None:
         text = f"{show(id)} is not the id of a message; legal: an id that /Send answered (A96)"
-        raise refusal(
-            BAD_PARAMETER, [Finding("$.requestID", "message", text, "§4.1", "A96")], Assume.of(exchange.world)
+        raise legacy.refusal(
+            legacy.BAD_PARAMETER, [Finding("$.requestID", "message", text, "§4.1", "A96")], Assume.of(exchange.world)
         )
     attempt = message.furthest_attempt
     count, delivery = (0, None) if attempt is None else (attempt.count, codes(attempt)[1])
-    return text_answer("|".join((message.phone, str(_code(message)), str(count), delivery or "")))
+    return legacy.text_answer("|".join((message.phone, str(_code(message)), str(count), delivery or "")))
 
 
 def _code(message: Message) -> int:
@@ -129,7 +119,7 @@ def _code(message: Message) -> int:
 
 def _error(status: int, text: str) -> Answer:
     """The answer to a refused call; that its path is outside the specification stands in a second line (A97)."""
-    answer = error(status, text)
+    answer = legacy.error(status, text)
     if status == 404:
         answer.body += f"\n{text}".encode()
     return answer
@@ -138,21 +128,21 @@ def _error(status: int, text: str) -> Answer:
 def _check(exchange: Exchange, fields: dict[str, str], form: str) -> None:
     """Refuses with 102 what is not legal by the schema of a form; leaves the content without names of the world."""
     exchange.content = canonical({name: value for name, value in fields.items() if name not in _WORLD_NAMES})
-    problems = check_schema(exchange, fields, f"{_SCHEMAS}{form}", set())
+    problems = legacy.check_schema(exchange, fields, f"{_SCHEMAS}{form}", set())
     known = exchange.contract.definitions[form]["properties"]
     unknown_parameters(fields, frozenset(known), exchange.advice)
     problems += refused_fields(exchange, exchange.advice)
     if problems:
-        raise refusal(BAD_PARAMETER, problems, Assume.of(exchange.world))
+        raise legacy.refusal(legacy.BAD_PARAMETER, problems, Assume.of(exchange.world))
 
 
 def _routes(
-    operation: str, summary: str, handler: FieldsHandler, form: str, result: str, *assumed: str
+    operation: str, summary: str, handler: legacy.FieldsHandler, form: str, result: str, *assumed: str
 ) -> tuple[Route, ...]:
     """The two rows of a question: by form, and by query. One that takes only a key refuses no call with a good key."""
     return tuple(
         replace(
-            legacy_route(
+            legacy.legacy_route(
                 name,
                 f"{summary} {words}",
                 handler,
@@ -170,7 +160,9 @@ def _routes(
 
 ROUTES: Final = (
     *_routes("legacyUserInfo", "Ask for the credit", user_info, "KeyForm", "UserInfoResult", "A95"),
-    *_routes("legacyPrice", "Ask for the price of a text", price, "SendForm", "TextPriceResult", *ASSUMED, "A95"),
+    *_routes(
+        "legacyPrice", "Ask for the price of a text", price, "SendForm", "TextPriceResult", *legacy.ASSUMED, "A95"
+    ),
     *_routes("legacyRequestList", "List the sent texts", request_list, "KeyForm", "RequestListResult", "A96"),
     *_routes("legacyRequestStatus", "Look a text up", request_status, "RequestForm", "RequestStatusResult", "A96"),
 )

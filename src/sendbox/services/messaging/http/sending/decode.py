@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 import orjson
 
+from sendbox.contract.findings import show
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.record import compact
 from sendbox.engine.delivery.batches import Target
@@ -37,9 +38,9 @@ from sendbox.services.advice import (
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.numbers import remark_recipient
-from sendbox.services.http.requests import refused_fields, renamed, unknown_fields
+from sendbox.services.http.requests import refusal, refused_fields, renamed, unknown_fields
 from sendbox.services.messaging.content import tags
-from sendbox.services.messaging.http.accepting import refusal, remark_clock, remark_texts, show
+from sendbox.services.messaging.http.accepting import remark_clock, remark_texts
 from sendbox.services.messaging.http.sending.steps import (
     Root,
     check_sender,

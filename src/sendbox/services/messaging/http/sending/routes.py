@@ -23,10 +23,10 @@ from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
-from sendbox.services.http.requests import Step, canonical, parsed, steps_of
+from sendbox.services.http.requests import Step, canonical, parsed, refusal, steps_of
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.channels import USUAL
-from sendbox.services.messaging.http.accepting import RebuiltRequest, accept, deny, error, refusal
+from sendbox.services.messaging.http.accepting import RebuiltRequest, accept, deny, error
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
 from sendbox.services.messaging.model import Send

@@ -11,6 +11,7 @@ from typing import Final
 
 import orjson
 
+from sendbox.contract.findings import show
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.draws import uuid_text
@@ -22,8 +23,10 @@ from sendbox.services.http.requests import (
     Unreadable,
     canonical,
     choose_name,
+    line,
     media_type,
     read_form,
+    refusal,
     refused_fields,
     relocate,
     unknown_parameters,
@@ -31,16 +34,7 @@ from sendbox.services.http.requests import (
 )
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.channels import USUAL
-from sendbox.services.messaging.http.accepting import (
-    accept,
-    avoid_denial_words,
-    deny,
-    error,
-    line,
-    refusal,
-    show,
-    unpaid,
-)
+from sendbox.services.messaging.http.accepting import accept, avoid_denial_words, deny, error, unpaid
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.routes import without_callback
 from sendbox.services.messaging.messaging import number_finding

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 import orjson
 
+from sendbox.contract.findings import show
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.record import compact
 from sendbox.engine.remarks import Advice, Finding
@@ -33,7 +34,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.requests import BoundedCache, nearest, renamed, unknown_fields
 from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
-from sendbox.services.messaging.http.accepting import remark_ttl, show
+from sendbox.services.messaging.http.accepting import remark_ttl
 from sendbox.services.messaging.model import Step
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import TemplateUse
