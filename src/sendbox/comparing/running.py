@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 
 from sendbox.comparing.differences import StatusAndBody, is_id
 from sendbox.comparing.names import Names
+from sendbox.comparing.recording import RecordedCall
 from sendbox.contract.findings import MISSING, differing
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.record import RequestRecord
@@ -29,10 +30,6 @@ from sendbox.server.application import Application
 from sendbox.server.origin import key_field
 from sendbox.services.http.exchange import Route, RouteTable
 from sendbox.services.verify.verify import Verify
-
-if TYPE_CHECKING:
-    from sendbox.comparing.recording import RecordedCall
-
 
 #: The key of calls whose own was never accepted: it opens no world.
 UNKNOWN: Final = "unknown-key"

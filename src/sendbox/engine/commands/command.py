@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, get_args
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.timeline import Clock, Mode
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.delivery.targets import Outlets
 
 
 class World(Protocol):

@@ -8,7 +8,7 @@ no messages, or no promotional ones (A27, A81).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import orjson
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.engine.texts import regex
+from sendbox.engine.world import World
 from sendbox.services.account import orders
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import DEFAULT_SUBID, MAX_SUBKEYS, Key
@@ -27,9 +28,6 @@ from sendbox.services.http.numbers import remark_converted
 from sendbox.services.http.rest import UNAUTHORIZED, decimal, lacks, no_subaccount, read_body, refuse, row, success
 from sendbox.services.numbers import notation
 from sendbox.services.ports import Billing
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 _SETTINGS: Final = frozenset({"note", "default_callback_url", "default_callback_secret", "default_sender"})
 _TEXTS: Final = {"$.scope": "Invalid scope value"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -16,14 +16,11 @@ from msgspec import Struct
 from sendbox.contract.validators import Contract
 from sendbox.engine.commands.command import Call
 from sendbox.engine.commands.record import JSON_TYPE, RequestRecord
+from sendbox.engine.faults.calls import Applied
 from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
 from sendbox.engine.texts import regex
+from sendbox.engine.world import World
 from sendbox.services.ports import Key
-
-if TYPE_CHECKING:
-    from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.world import World
-
 
 #: The longest body that is read; a longer one is refused before it is read whole.
 BODY_CAP: Final = 16 * 1024 * 1024

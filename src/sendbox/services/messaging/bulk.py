@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.assume import BulkLimits
 from sendbox.services.messaging.model import Send
 from sendbox.services.ports import Key
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.messaging.home import Home
 
 

@@ -19,6 +19,7 @@ from sendbox.engine.part import Part
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.texts import Text
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import OUTBOX_NOT_FETCHED, TEST_NUMBER, advise, on_answer
 from sendbox.services.assume import Assume
@@ -39,7 +40,6 @@ from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.world import World
     from sendbox.services.messaging.home import Home
 
 

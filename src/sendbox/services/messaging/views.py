@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import orjson
 
 from sendbox.engine.answer import JsonObject, moment, moment_or_none
+from sendbox.engine.kinds.upcoming import About
 from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.messaging import answers
@@ -23,10 +24,6 @@ from sendbox.services.messaging.outages import ActiveOutage, named
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.rules.rules import Line
 from sendbox.services.ports import HasPhoneContent, PhoneContent, account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.kinds.upcoming import About
-
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100

@@ -22,6 +22,7 @@ from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.texts import Pattern
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.numbers import notation
 from sendbox.services.numbers.countries import codes
@@ -43,7 +44,6 @@ from sendbox.services.ports import Key, PhoneContent, PhoneText, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.world import World
 
 
 def calling_code(country: str | None, default: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
@@ -16,6 +16,7 @@ from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
@@ -35,10 +36,6 @@ from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.session import VERIFIED, Session
 from sendbox.services.verify.verify import OPERATION, LimitReached, Verify
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-
 
 #: HTTP status and text of each error code (§7.2, A49, A54); the text of `MISSING_FIELD` names the field.
 ERRORS: Final = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 import orjson
@@ -20,6 +20,7 @@ from sendbox.engine.durations import DAY, Rate, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
 from sendbox.engine.rules.book import Rulebook, explain_rules
+from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import Key, PhoneContent, account_of, sending_of
@@ -35,10 +36,6 @@ from sendbox.services.verify.session import (
     proof_holds,
     sign_proof,
 )
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-
 
 #: The operation that sends the SMS, for conditions of rules.
 OPERATION: Final = "createValidation"

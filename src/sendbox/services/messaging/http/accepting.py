@@ -11,7 +11,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
@@ -19,6 +19,7 @@ from sendbox.contract.findings import show
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.texts import regex
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import (
     CALLBACK_MISSING,
@@ -42,9 +43,6 @@ from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.records import Accepted, Request
 from sendbox.services.ports import Account, Key
 from sendbox.services.templates.templates import TemplateUse, render
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 #: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
 DENIED: Final = "User is not authorized to access this resource with an explicit deny"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 from msgspec import Struct
@@ -18,6 +18,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.kept import ITEMS_PER_PAUSE
 from sendbox.engine.texts import regex
+from sendbox.engine.world import World
 from sendbox.services.http.exchange import Answer, Exchange, Handler, in_slices
 from sendbox.services.http.rest import decimal
 from sendbox.services.messaging.channels import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
@@ -26,10 +27,6 @@ from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message, Submission
 from sendbox.services.ports import Billing, account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-
 
 #: Rows of a page (A71).
 PAGE: Final = 100

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.contract.findings import show
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant
 from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
 from sendbox.services.advice import BASE_ID, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, Route, Upload, in_slices
@@ -41,9 +42,6 @@ from sendbox.services.messaging.http.sending.routes import read_json, without_ca
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 _MISSING: Final = "Missing 'bulk_id' or 'filetype' in request data"
 _LOST: Final = IllegalFile(403, "Upload address is not valid")
