@@ -12,7 +12,7 @@ from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
 from sendbox.control.replicas import compare, leaning
 from sendbox.control.reports import report
-from sendbox.engine.kinds import own
+from sendbox.engine.kinds import engine_kinds
 from sendbox.engine.kinds.rows import KindTable, ObservationRows
 from sendbox.exploring import control as exploring
 from sendbox.interfaces import INTERFACES, LINKS, PARTS, ROUTES, UPLOADS
@@ -73,7 +73,7 @@ SERVED: Final = Served(
     uploads=UPLOADS,
     links=LINKS,
     kinds=KindTable(
-        own.OBSERVED,
+        engine_kinds.OBSERVED,
         messaging_kinds.OBSERVED,
         verify_kinds.OBSERVED,
         partner_kinds.OBSERVED,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox import compiled
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.expect import own
+from sendbox.engine.expect import engine_subjects
 from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario.language import CLOCK, Language
 from sendbox.scenario.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
     **partner.SUBJECTS,
     **account.SUBJECTS,
     "happenings": messaging.happenings(_HAPPENINGS),
-    **own.subjects(
+    **engine_subjects.subjects(
         operations=EMULATED,
         events=(*messaging.EVENTS, *partner.EVENTS),
         results=STATES[1:],

@@ -63,7 +63,7 @@ async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: 
     """A key opens its world, or is denied with the reason and what to do, in the list and in the log."""
     box = runtime(**settings)
     lines: list[LogLine] = []
-    box.tells = lines.append
+    box.on_log = lines.append
     hosted = box.find(key, "/v2/message")
     if why is None:
         assert hosted is not None

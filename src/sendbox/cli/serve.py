@@ -178,7 +178,7 @@ async def serving(
         try:
             store = _open_store(options, closing)
             app = make_app(
-                options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped, store=store
+                options.settings, blueprint, Contract(deferred=True), on_log=log, dropped=dropped, store=store
             )
         except StoreError as error:
             raise Failure(CANNOT, options.blamed(str(error), "data")) from None

@@ -28,9 +28,9 @@ from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, ver
 from sendbox.engine.journal import CODE
 from sendbox.engine.kept import empty
 from sendbox.engine.kinds.answers import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
+from sendbox.engine.kinds.engine_kinds import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.happened import narrator_of
 from sendbox.engine.kinds.narration import Narrator
-from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome

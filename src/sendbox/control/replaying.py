@@ -75,12 +75,12 @@ class Replay:
         control, world = self._control, self.world
         match command:
             case Call():
-                desk = control.app.desk
-                if not desk.takes(command.path):
+                executor = control.app.executor
+                if not executor.takes(command.path):
                     raise Diverged(f"a call at {iso(stamp.at)}: {command.path} is at no interface")
                 if command.key not in account_of(world).keys:
                     raise Diverged(f"a call at {iso(stamp.at)}: its key is not there")
-                work = desk.work(world, command)
+                work = executor.work(world, command)
                 if isinstance(work, Generator):
                     yield from work
             case Act(name, arguments, refused):

@@ -126,7 +126,7 @@ class Canon(Observer):
         """A request's canonical content: as a value or text where it is to be read, else hashed."""
         canonical = record.canonical
         content = self._refused(record.body) if canonical is None else self._content(canonical)
-        return _read(content) if self._readable else blake2b(content, digest_size=16).hexdigest()
+        return _decoded_content(content) if self._readable else blake2b(content, digest_size=16).hexdigest()
 
     def request(self, named: Hashable, operation: str, content: Callable[[], bytes]) -> str:
         """A request's name, by what the world named it: its content, and its ordinal among equal ones."""
@@ -167,7 +167,7 @@ class Canon(Observer):
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
 
 
-def _read(content: bytes) -> object:
+def _decoded_content(content: bytes) -> object:
     """A request's canonical content as a value, as text where it is none."""
     try:
         return _value(content)

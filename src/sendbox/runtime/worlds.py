@@ -70,7 +70,7 @@ class Runtime:
     """All worlds of one process. Made and used on one event loop.
 
     `services` are the parts of its worlds, `tried` their coverage, and `logged` makes the lines of an entry for the
-    log, by its code. `tells` is called with each line for the log, `dropped` is how many of them could not be written,
+    log, by its code. `on_log` is called with each line for the log, `dropped` is how many of them could not be written,
     and `check_batch` the problems of a batch of events (tests only). `reading` is the monotonic clock, in nanoseconds,
     that worlds in `real` mode go by. Worlds outlast the process in a `store`, in the form that `load_records` loads.
     """
@@ -83,7 +83,7 @@ class Runtime:
         *,
         tried: Tried,
         logged: Mapping[int, Callable[[World, Any], Iterable[str]]],
-        tells: Callable[[LogLine], None] = lambda line: None,
+        on_log: Callable[[LogLine], None] = lambda line: None,
         dropped: Callable[[], int] = lambda: 0,
         check_batch: Callable[[object], list[str]] | None = None,
         reading: Callable[[], int] = wall.monotonic_ns,
@@ -121,7 +121,7 @@ class Runtime:
         self.reading = reading
         self.tried = tried
         self.logged = logged
-        self.tells = tells
+        self.on_log = on_log
         self.dropped = dropped
         self.check_batch = check_batch
         #: it is about to stop (`leave`)
@@ -159,7 +159,7 @@ class Runtime:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
         fields = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
-        self.tells(LogLine(mask.line(message), key_shown(world), level, operation, fields))
+        self.on_log(LogLine(mask.line(message), key_shown(world), level, operation, fields))
 
     def _log_advice(self, hosted: HostedWorld) -> None:
         """A line for a world that ends: how often each advice was given."""
@@ -183,12 +183,12 @@ class Runtime:
         """
         hosted = self.worlds.get(key)
         if hosted is None or hosted.starts is not None:
-            hosted = self._found(key, path)
+            hosted = self._find_world(key, path)
         if hosted is not None:
             hosted.used = self.reading()
         return hosted
 
-    def _found(self, key: str, path: str) -> HostedWorld | None:
+    def _find_world(self, key: str, path: str) -> HostedWorld | None:
         hosted = self.worlds.get(key)
         if hosted is not None:
             if hosted.starts is not None:
@@ -203,7 +203,8 @@ class Runtime:
             if hosted is not None and hosted.starts is not None:
                 self.start(hosted, *hosted.starts())
             if hosted is None and any(service.expects(self.blueprint, suffix) for service in self.services):
-                hosted = self._found(world_id, path)  # a sub-key of the scenario opens its world as its parent does
+                # a sub-key of the scenario opens its world as its parent does
+                hosted = self._find_world(world_id, path)
                 if hosted is None:
                     return None
             admitted = None if hosted is None else hosted.world.admits(key)

@@ -21,11 +21,13 @@ from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import call_of
 from sendbox.server.wire import carry_out
-from sendbox.services.http.desk import Desk
 from sendbox.services.http.exchange import Answer, Link, Upload
+from sendbox.services.http.executor import CallExecutor
 
 
-def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, str], Awaitable[Response]]) -> Route:
+def link_route(
+    runtime: Runtime, executor: CallExecutor, link: Link, page: Callable[[int, str], Awaitable[Response]]
+) -> Route:
     """The route of a kind of links. A browser that follows one that leads nowhere gets the page that `page` makes."""
 
     async def follow(request: Request) -> Response:
@@ -37,7 +39,7 @@ def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, st
         if hosted is None or hosted.gone or not link.known(hosted.world, code):
             return await answered(request, link.lost)
         runtime.present(hosted)
-        answer = desk.follow(hosted.world, call_of(runtime, request.scope, hosted.world.id, b"", ()), link)
+        answer = executor.follow(hosted.world, call_of(runtime, request.scope, hosted.world.id, b"", ()), link)
         if answer.status < 400:
             runtime.note_change(hosted)
         return await answered(request, answer)
@@ -58,7 +60,7 @@ def response(answer: Answer) -> Response:
 
 def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
     """The route of uploads."""
-    error, desk = upload.error, emulated.desk
+    error, executor = upload.error, emulated.executor
 
     async def put(request: Request) -> Response:
         """A body arrives."""
@@ -82,7 +84,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
                 return lost()
             call = call_of(runtime, request.scope, world.id, body)
             runtime.present(hosted)
-            outcome = await hosted.run_exclusively(desk.upload(world, call, upload))
+            outcome = await hosted.run_exclusively(executor.upload(world, call, upload))
             emulated.note(hosted, outcome)
             answer = emulated.hinted(outcome, hosted, call.origin)
             return response(answer) if answer.fault is None else _SpoiltResponse(runtime, answer.fault, answer, hosted)

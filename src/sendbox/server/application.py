@@ -62,7 +62,7 @@ class Application(Starlette):
         self.router.redirect_slashes = False
         self.runtime = runtime
         self.emulated = emulated
-        self.desk = emulated.desk
+        self.executor = emulated.executor
         self._make_control = make_control
         #: the header that tells which server answers
         self.mark = (HEADER.encode(), runtime.instance.encode())
@@ -138,7 +138,7 @@ class Application(Starlette):
                 await reply(send, self.unavailable(scope, persistence.failure))
                 return
             refusal = has_wrong_host(scope, heading_of(scope))
-            if refusal is None and not self.desk.takes(scope["path"]):
+            if refusal is None and not self.executor.takes(scope["path"]):
                 refusal = foreign(scope, self.runtime.settings)
             if refusal is not None:
                 body = orjson.dumps({"error": refusal.error, "message": refusal.message})

@@ -2,7 +2,7 @@
 
 A row is found by a dictionary look-up and answered without request objects. Here is decided who is let in: by key, by
 a token in its place, or by a name in the body; a refusal has the shape of the interface. What
-becomes of a call that is let in, the desk decides (`services/http/desk.py`).
+becomes of a call that is let in, the executor decides (`services/http/executor.py`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from sendbox.server.origin import (
     read_body,
 )
 from sendbox.server.wire import carry_out, reply
-from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
 from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
+from sendbox.services.http.executor import UNKNOWN, CallExecutor, Handled, call_handler
 from sendbox.services.http.requests import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
@@ -74,16 +74,16 @@ class Credentials(Struct, frozen=True):
 class Emulated(BaseRoute):
     """The route of all emulated interfaces; `empty` makes the blueprint of a world without a scenario."""
 
-    def __init__(self, runtime: Runtime, desk: Desk, empty: Callable[[], Blueprint]) -> None:
+    def __init__(self, runtime: Runtime, executor: CallExecutor, empty: Callable[[], Blueprint]) -> None:
         self._runtime = runtime
-        self.desk = desk
+        self.executor = executor
         self._calls, self._seconds = runtime.counts.calls, runtime.counts.call_seconds
         #: calls that were answered at once since the last one that was measured
         self._unmeasured = 0
-        self._paths = desk.paths
+        self._paths = executor.paths
         self._empty = empty
         if runtime.settings.check_answers:
-            desk.check = self._check
+            executor.check = self._check
 
     @property
     def routes(self) -> Sequence[Route]:
@@ -93,7 +93,7 @@ class Emulated(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Full for every path of a row, and for all else below the prefixes of the interfaces."""
         takes = scope["type"] == "http" and (
-            scope["path"] in self._paths or scope["path"].startswith(self.desk.prefixes)
+            scope["path"] in self._paths or scope["path"].startswith(self.executor.prefixes)
         )
         return (Match.FULL if takes else Match.NONE), {}
 
@@ -139,7 +139,7 @@ class Emulated(BaseRoute):
             return None
         call = call_of(runtime, scope, key, body, heading=heading)
         runtime.present(hosted)
-        outcome = self.desk.serve(world, call, route, params)
+        outcome = self.executor.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
         self.note(hosted, outcome)
@@ -162,7 +162,7 @@ class Emulated(BaseRoute):
         with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
             credentials = await self._credentials(scope, route, receive)
             if credentials.key is None and route.world_lookup is not None and credentials.body is not None:
-                await reply(send, await self._homeless(scope, route, route.world_lookup, credentials.body))
+                await reply(send, await self._answer_without_world(scope, route, route.world_lookup, credentials.body))
                 return
             if credentials.key is None:
                 await reply(send, self._refuse_keyless(scope, route, credentials))
@@ -214,7 +214,7 @@ class Emulated(BaseRoute):
         if route.world_lookup is not None:  # what the body names tells whose call it is
             owner = await self._runtime.by_tag(route.world_lookup.name_of(body))
             return Credentials(None if owner is None else owner.world.id, body, read=True)
-        jwt = None if route.tokens is None else route.tokens.given(body)
+        jwt = None if route.tokens is None else route.tokens.in_body(body)
         if route.tokens is None or jwt is None:
             return Credentials(None, body, read=True)
         return Credentials(await self._world_of(route.tokens, jwt), body, read=True, token=True)
@@ -279,7 +279,7 @@ class Emulated(BaseRoute):
             await hosted.wait_until_idle()
         if hosted.gone or hosted.world is not world:
             if route.world_lookup is not None and body is not None:
-                return await self._homeless(scope, route, route.world_lookup, body)
+                return await self._answer_without_world(scope, route, route.world_lookup, body)
             self._runtime.refuse(key, scope["path"], *_LATE)
             return self._refused(scope, route.operation, route.deny(True))
         runtime = self._runtime
@@ -287,7 +287,7 @@ class Emulated(BaseRoute):
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
         chain = hosted.calls.chain if hosted.advancing else 0
-        outcome = self.desk.serve(world, call, route, params)
+        outcome = self.executor.serve(world, call, route, params)
         if not isinstance(outcome, Handled):
             outcome = await hosted.run_exclusively(outcome)
         self.note(hosted, outcome)
@@ -336,9 +336,9 @@ class Emulated(BaseRoute):
                 answer.headers += ((b"sendbox-world", f"opened anew: {hosted.before}".encode()),)
         return answer
 
-    async def _homeless(self, scope: Scope, route: Route, whose: WorldLookup, body: bytes) -> Answer:
+    async def _answer_without_world(self, scope: Scope, route: Route, whose: WorldLookup, body: bytes) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
-        exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
+        exchange = self.executor.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:
                 answer = call_handler(exchange)[0]
@@ -363,7 +363,7 @@ class Emulated(BaseRoute):
         Raises `ClientLeft`.
         """
         runtime, path = self._runtime, scope["path"]
-        refusal = self.desk.lost(scope["method"], path)
+        refusal = self.executor.lost(scope["method"], path)
         key = heading_of(scope).key
         hosted = None
         if key is None:
@@ -386,7 +386,7 @@ class Emulated(BaseRoute):
         headers = headers_of(scope, api.headers) if api.headers else None
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
-        outcome = self.desk.unserved(hosted.world, call)
+        outcome = self.executor.unserved(hosted.world, call)
         self.note(hosted, outcome)
         runtime.note_change(hosted)
         answer = self.hinted(outcome, hosted, call.origin)
@@ -403,7 +403,7 @@ class Emulated(BaseRoute):
         value: object = answer.body.decode()
         if answer.content_type.startswith(b"application/json"):
             value = orjson.loads(answer.body)
-        findings = self.desk.contract.checker(ref).findings(value)
+        findings = self.executor.contract.checker(ref).findings(value)
         if findings:
             self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {findings[0].message}")
 

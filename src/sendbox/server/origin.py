@@ -24,8 +24,8 @@ from sendbox.engine.commands.tracing import context_of
 from sendbox.engine.texts import regex
 from sendbox.runtime.callbacks import authority, literal, origin
 from sendbox.runtime.worlds import Runtime
-from sendbox.services.http.desk import HEADERS
 from sendbox.services.http.exchange import BODY_CAP, header
+from sendbox.services.http.executor import HEADERS
 from sendbox.services.http.requests import BoundedCache
 
 if TYPE_CHECKING:

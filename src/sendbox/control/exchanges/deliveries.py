@@ -17,10 +17,10 @@ from sendbox.engine.delivery.batches import Delivery, ReceiverAnswer, Try
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
-from sendbox.engine.expect.own import DELIVERY_STATES
+from sendbox.engine.expect.engine_subjects import DELIVERY_STATES
 from sendbox.engine.kinds.answers import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
+from sendbox.engine.kinds.engine_kinds import delivery_view, head_of, tries_of, try_view
 from sendbox.engine.kinds.narration import EVENTS, short_line
-from sendbox.engine.kinds.own import delivery_view, head_of, tries_of, try_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.upcoming import STEP_DESCRIPTIONS
 from sendbox.engine.world import World

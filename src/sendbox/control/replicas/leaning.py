@@ -27,7 +27,7 @@ from sendbox.engine.commands.command import Act, Command, Open, Outcome, Stamp
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.answers import Value
-from sendbox.engine.kinds.own import json_of
+from sendbox.engine.kinds.engine_kinds import json_of
 from sendbox.engine.kinds.rows import KindTable, Observer
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Slice, spread

@@ -28,8 +28,8 @@ from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
+from sendbox.engine.kinds.engine_kinds import delivery_view
 from sendbox.engine.kinds.happened import LOOKED_AT, Line, collapsed, counted, describe, headed, narrator_of, to_come
-from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Slice
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from sendbox.engine.durations import Moment
-from sendbox.engine.rules.conditions import Backward, Case, Condition, Not, Wanted, condition, several
+from sendbox.engine.rules.conditions import Backward, Case, Condition, Expected, Not, condition, several
 from sendbox.engine.texts import Pattern
 
 #: Whose counter a rule has where it says none: the whole world's.
@@ -51,7 +51,7 @@ class When:
         nth: int | tuple[int, ...] | None = None,
         every: int | None = None,
         per: str | None = None,
-        **asked: Wanted | None,
+        **asked: Expected | None,
     ) -> None:
         self.asked = {name: expected for name, expected in asked.items() if expected is not None}
         self.conditions: Final[tuple[tuple[str, Condition], ...]] = tuple(

@@ -59,7 +59,7 @@ def _first_alike(events: Iterable[ObservedEvent]) -> Iterable[ObservedEvent]:
 
 def deciding(world: Census) -> bool:
     """True if the test itself decides about deliveries, by a rule or as a receiver that refuses: it may count tries."""
-    return any(event.own and (event.struck or event.refused) for event in world.events)
+    return any(event.own and (event.faulty or event.refused) for event in world.events)
 
 
 def pauses(world: Census, event: ObservedEvent) -> list[tuple[int, str]]:
@@ -132,7 +132,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
             continue
         window = {"from": duration_text(first.at), "until": duration_text(second.at + 1)}
         gathered = [event for event in world.events if first.at <= event.at <= second.at]
-        changing = counted or any(event.struck or event.called for event in gathered)
+        changing = counted or any(event.faulty or event.called for event in gathered)
         values = []
         if first.phone == second.phone:
             values.append((f"comes in one delivery with {event_words(second)}", {"phone": first.phone}))

@@ -80,7 +80,7 @@ def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -
     _changed(linter, subjects)
     for at, item in linter.entries("expect"):
         expectation, then = blueprint.expect[at], item.get("then")
-        _untied(item, expectation, subjects, linter)
+        _warn_unlinked(item, expectation, subjects, linter)
         _any_of_several(item, expectation, subjects, linter)
         for kind, among in expectation.among[:1]:
             _conditions(item.get("among"), among, subjects[kind], rules, linter)
@@ -305,7 +305,7 @@ def _ranges(numbers: tuple[tuple[int, float], ...]) -> str:
     )
 
 
-def _untied(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
+def _warn_unlinked(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
     """Warns about what must follow, where the same thing with another phone is as good."""
     then, before = node.get("then"), {expectation.that}
     for item, step in zip([] if then is None or expectation.each else then.items(), expectation.then, strict=False):

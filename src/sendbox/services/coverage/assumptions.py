@@ -17,7 +17,7 @@ from typing import Final
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.coverage import Collector, Row
-from sendbox.engine.kinds.own import json_of
+from sendbox.engine.kinds.engine_kinds import json_of
 from sendbox.services.coverage.limits import CODE, EDITS, MEDIA, limits_of
 from sendbox.services.messaging.channels import ROWS, USUAL
 

@@ -8,9 +8,19 @@ from typing import Annotated, Final, TypeVar
 
 from msgspec import UNSET
 
-from sendbox.control import reading
 from sendbox.control.arguments import SORTED, Last, Limit, NextCursor, Order, Phone, Search, Total, Wait, described
 from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import (
+    FORM,
+    Page,
+    count,
+    listed,
+    map_in_slices,
+    remembered,
+    replay_past,
+    run_in_slices,
+    wait_for,
+)
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import JsonMapping, JsonObject, enum, read
 from sendbox.engine.world import World
@@ -55,7 +65,7 @@ async def messages(
     cursor: NextCursor = None,
     order: Order = "oldest",
     search: Search = None,
-    form: Annotated[str, reading.FORM] = "plain",
+    form: Annotated[str, FORM] = "plain",
     request: Annotated[int | None, described("the number of the entry of the call that sent them")] = None,
     sort: Annotated[str | None, enum(SORTS), SORTED] = None,
     total: Total = False,
@@ -70,11 +80,11 @@ async def messages(
     filtered = any(value is not None for value in (channel, result, tag, search, request))
     how: JsonObject = {"key": None if sort is None else SORTS[sort], "last": last, "limit": limit}
 
-    async def look() -> tuple[World, reading.Page[Message]] | None:
+    async def look() -> tuple[World, Page[Message]] | None:
         nonlocal full_count
         world = hosted.world
         finds = search_filter(search, search_keys(world))
-        source = None if request is None else reading.remembered(world, request)[2]
+        source = None if request is None else remembered(world, request)[2]
 
         def fits(message: Message) -> bool:
             if source is not None and message.call is not source:
@@ -83,18 +93,18 @@ async def messages(
 
         messaging = Messaging.of(world)
         if phone is not None:
-            await reading.run_in_slices(messaging.phones.messages.read())
+            await run_in_slices(messaging.phones.messages.read())
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
-        page = await reading.listed(every, attrgetter("ordinal"), fits, cursor=cursor, order=order, **how)
-        full_count = await reading.count(every, fits, filtered=filtered) if total else None
+        page = await listed(every, attrgetter("ordinal"), fits, cursor=cursor, order=order, **how)
+        full_count = await count(every, fits, filtered=filtered) if total else None
         return (world, page) if page.items else None
 
-    matches = await reading.wait_for(hosted, wait, look)
+    matches = await wait_for(hosted, wait, look)
     if matches is None:
         return Messages(messages=[], next_cursor=UNSET if limit is None else None, total=full_count)
     world, page = matches
     view: Callable[[World, Message], ShortMessage | MessageShown] = message_short if form == "short" else message_view
-    views = await reading.map_in_slices(page.items, lambda message: view(world, message))
+    views = await map_in_slices(page.items, lambda message: view(world, message))
     return Messages(messages=views, next_cursor=page.cursor, total=full_count)
 
 
@@ -150,14 +160,14 @@ def number_of(world: World, text: str) -> str:
 
 async def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
-    await reading.run_in_slices(Messaging.of(world).by_id.read())
+    await run_in_slices(Messaging.of(world).by_id.read())
     return find_message(world, message_id)
 
 
 async def make_ids(call: Call, arguments: JsonMapping) -> JsonMapping:
     """Makes the ids of all messages before an act that names one, since many ids take long; returns the arguments."""
     if arguments.get("message_id") is not None:
-        await reading.run_in_slices(Messaging.of(call.hosted.world).by_id.read())
+        await run_in_slices(Messaging.of(call.hosted.world).by_id.read())
     return arguments
 
 
@@ -196,7 +206,7 @@ async def explain(call: Call, message_id: str) -> Explanation:
         witness.watch(again)
         return lambda: last in witness.seen
 
-    await reading.replay_past(call, watch)
+    await replay_past(call, watch)
     return read(explain_message(world, message, witness.seen), Explanation)
 
 

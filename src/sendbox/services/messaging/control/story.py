@@ -16,8 +16,8 @@ from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.coverage import Collector
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
+from sendbox.engine.kinds.engine_kinds import head_of, tries_of
 from sendbox.engine.kinds.narration import Names, Narrator
-from sendbox.engine.kinds.own import head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.world import World
 from sendbox.services.assumptions import registry

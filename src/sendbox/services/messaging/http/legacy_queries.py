@@ -21,7 +21,7 @@ from sendbox.services.http.rest import decimal
 from sendbox.services.messaging.channels import ACCEPTED, DELIVERED, SEEN, SENDING, SENT, USUAL
 from sendbox.services.messaging.content.text import segment, to_gsm
 from sendbox.services.messaging.http import legacy
-from sendbox.services.messaging.http.rest.listing import PAGE, ReachedTimes, codes, message_of, with_messages_found
+from sendbox.services.messaging.http.rest.listing import PAGE, ReachedTimes, codes, message_of, with_messages_read
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.records import DEFAULT_SENDER, Message
@@ -97,7 +97,7 @@ def request_status(exchange: Exchange, fields: dict[str, str]) -> Answer:
     """Number, code, count of segments and delivery code of a message (A96)."""
     fields = {"requestID" if name.lower() == "requestid" else name: value for name, value in fields.items()}
     _check(exchange, fields, "RequestForm")
-    return with_messages_found(exchange, lambda exchange: _status(exchange, fields["requestID"]))
+    return with_messages_read(exchange, lambda exchange: _status(exchange, fields["requestID"]))
 
 
 def _status(exchange: Exchange, id: str) -> Answer:

@@ -175,7 +175,7 @@ def message_of(exchange: Exchange, id: str) -> Message | None:
     return message if owned else None
 
 
-def with_messages_found(exchange: Exchange, handler: Handler) -> Answer:
+def with_messages_read(exchange: Exchange, handler: Handler) -> Answer:
     """The answer of a handler that looks messages up by their ids, once all new ones are read; that may take slices."""
     by_id = Messaging.of(exchange.world).by_id
     if by_id.behind <= ITEMS_PER_PAUSE:

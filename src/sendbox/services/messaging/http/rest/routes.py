@@ -194,7 +194,7 @@ def _page(exchange: Exchange) -> Generator[None, None, Answer]:
 
 def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
-    return listing.with_messages_found(exchange, _message)
+    return listing.with_messages_read(exchange, _message)
 
 
 def _message(exchange: Exchange) -> Answer:

@@ -328,10 +328,10 @@ def _repaired(value: object, steps: list[Step], holder: str = "") -> Any:
         copy.pop(step, None)
         return copy if stand_in is _GONE else copy | {step: stand_in}
     if isinstance(value, list) and isinstance(step, int) and step < len(value):
-        made_list = list(value)
-        stand_in = _repaired(made_list[step], deeper, holder)
+        copied = list(value)
+        stand_in = _repaired(copied[step], deeper, holder)
         if stand_in is _GONE:
             return _GONE
-        made_list[step] = stand_in
-        return made_list
+        copied[step] = stand_in
+        return copied
     return _GONE

@@ -1,7 +1,7 @@
-"""The desk: carries out the command `Call`, a call of HTTP that came to a world.
+"""The executor: carries out the command `Call`, a call of HTTP that came to a world.
 
 The effect on the world and the answer depend on the world and the call alone. The caller, a server or a
-replay, finds the world of the call; the desk does everything else, and journals it. An
+replay, finds the world of the call; the executor does everything else, and journals it. An
 exception of a handler becomes an answer in the shape of its interface.
 """
 
@@ -100,7 +100,7 @@ def outside_specification(path: str, interface: str, error: Refusal) -> Unserved
     return Unserved(answer, error, finding, (advice,))
 
 
-class Desk:
+class CallExecutor:
     """Serves the rows of all interfaces, and the addresses that worlds give out.
 
     `check` is shown each answer of a row before a fault spoils it.
