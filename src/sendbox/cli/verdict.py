@@ -41,7 +41,8 @@ def verdict_command(url: str | None, world: str | None, format: str, output: Pat
       sendbox verdict --url http://sandbox:7357 --world test-demo --format junit --output verdict.xml
     """
     name, judged = verdict(world, url or address.default(), strict=strict)
-    write_output(format_verdict(name, judged, format, strict=strict), output)
+    text = _as_junit(name, judged, strict=strict) if format == "junit" else _FORMATS[format](judged)
+    write_output(text, output)
     return code(judged)
 
 
@@ -53,11 +54,6 @@ def verdict(world: str | None, url: str, *, strict: bool = False) -> tuple[str, 
     origin = address.origin(url)
     world = address.world_at(origin, world)
     return world, address.call(origin, "verdict", world, {"ended": True, **({"strict": True} if strict else {})})
-
-
-def format_verdict(world: str, judged: Verdict, form: str, *, strict: bool = False) -> str:
-    """A verdict in a format: text, json, junit; with `strict` each warning of it is a failed test case of JUnit."""
-    return _as_junit(world, judged, strict=strict) if form == "junit" else _FORMATS[form](judged)
 
 
 def code(judged: Verdict) -> int:

@@ -138,8 +138,8 @@ class Callbacks(msgspec.Struct, frozen=True):
     def _names(self, host: str, port: int, *, exactly: bool = False) -> bool:
         """True if an item of the setting names this host; with `exactly`, it must name the port as well."""
         host = host.lower().rstrip(".")
-        above = host.partition(".")[2]
-        wild = [f"*.{'.'.join(labels)}" for labels in _tails(above)]
+        _, *above = host.split(".")
+        wild = [f"*.{'.'.join(above[first:])}" for first in range(len(above))]
         return any((name, port) in self.ports or (not exactly and name in self.hosts) for name in (host, *wild))
 
     def _takes(self, address: Address, port: int) -> bool:
@@ -186,11 +186,6 @@ def is_local(host: str) -> bool:
     """True if a name means the local machine on every machine (RFC 6761)."""
     host = host.lower().rstrip(".")
     return host == "localhost" or host.endswith(".localhost")
-
-
-def _tails(name: str) -> Iterable[list[str]]:
-    parts = name.split(".") if name else []
-    return (parts[first:] for first in range(len(parts)))
 
 
 def _bracketed(host: str) -> str:

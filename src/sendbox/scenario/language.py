@@ -23,7 +23,7 @@ from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
-from sendbox.scenario.keys.traffic import CallSpec, compile_counterexamples, compile_receiver, compile_traffic
+from sendbox.scenario.keys.traffic import CallSpec, compile_counterexample, compile_receiver, compile_traffic
 from sendbox.scenario.lint import reach, shadows
 from sendbox.scenario.lint.linter import Linter, lint_durations, lint_spelling
 from sendbox.scenario.model import SIZE, Node, Problem, ScenarioError, Source, errors, in_order, listed, problem, show
@@ -97,7 +97,9 @@ class Language:
                 Key("receiver", lambda node, _: compile_receiver(items(node))),
                 Key(
                     "counterexamples",
-                    lambda node, reader: compile_counterexamples(items(node), reader, calls, self._acts),
+                    lambda node, reader: tuple(
+                        compile_counterexample(item, reader, calls, self._acts) for item in items(node)
+                    ),
                 ),
                 API,
                 webhook_rules(posted).key(times=()),

@@ -144,7 +144,7 @@ class Handover:
     async def _close_everywhere(self, scope: Scope, received: Received, send: Send) -> None:
         """Closes worlds by their prefix in all processes, and adds up how many there were."""
         try:
-            closed = await self._close_elsewhere(scope)
+            closed = sum([await self._close_at(address, scope) for address in await self._sharing.others()])
         except Exception:  # whatever another process did, or the store: some of the worlds may be there still
             await self._refuse(scope, _NOT_ALL)(scope, received, send)
             return
@@ -157,10 +157,6 @@ class Handover:
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": here.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-
-    async def _close_elsewhere(self, scope: Scope) -> int:
-        """Closes worlds by their prefix in the other processes; returns how many there were."""
-        return sum([await self._close_at(address, scope) for address in await self._sharing.others()])
 
     async def _close_at(self, address: str, scope: Scope) -> int:
         """Closes worlds by their prefix in another process, if that does not end meanwhile."""

@@ -103,7 +103,8 @@ class Drafts:
             written.record, written.line = record, written.lines
             copied = None if cut else written.copied()
             written.count = 0 if copied is None else copied[1]
-            written.epoch = _epoch_of(record, written.count, begins)
+            restores = (entry.begins for entry in reversed(record.entries[: written.count]) if type(entry) is Restore)
+            written.epoch = next(restores, begins)
         lines: list[int] | None
         if cut:
             lines = [] if anew or written.count else None
@@ -174,12 +175,6 @@ def _commands(record: Record, first: int, epoch: int) -> tuple[list[tuple[Stamp,
         if isinstance(command, Restore):
             epoch = command.begins
     return commands, epoch
-
-
-def _epoch_of(record: Record, count: int, begins: int) -> int:
-    """The epoch after so many commands of a record, the first of which has this one."""
-    restores = (entry.begins for entry in reversed(record.entries[:count]) if type(entry) is Restore)
-    return next(restores, begins)
 
 
 def _begins_with(record: Record | None, head: Record) -> bool:

@@ -38,14 +38,10 @@ def _call_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -
 
 def _call_key(when: When, fault: ApiFault, processed: bool | None) -> str:
     """The text that identifies a rule without a name: its conditions and its fault, however its times are written."""
-    does = _changed_fields(fault, type(fault)())
+    default = type(fault)()
+    does = {name: value for name, value in asdict(fault).items() if value != getattr(default, name)}
     asks = {_SPELLED.get(name, name): condition for name, condition in asked(when).items()}
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
-
-
-def _changed_fields(record: ApiFault, default: ApiFault) -> JsonObject:
-    """The fields of a record that differ from the default."""
-    return {name: value for name, value in asdict(record).items() if value != getattr(default, name)}
 
 
 def _join_headers(conditions: JsonObject, node: Node, reader: Reader) -> None:

@@ -68,12 +68,9 @@ def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, .
         path = tuple(key.split("."))
         if not all(path):
             reader.add_problem(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
-        values.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+        expected = one_or_more(item, lambda node: reader.pattern(node) if isinstance(node.value, str) else node.value)
+        values.append((path, expected))
     return tuple(values)
-
-
-def _expected(node: Node, reader: Reader) -> object:
-    return reader.pattern(node) if isinstance(node.value, str) else node.value
 
 
 def _moment(node: Node, reader: Reader) -> Moment:

@@ -175,7 +175,10 @@ def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]
     }
     if route.assumed:
         operation["x-assumed"] = list(route.assumed)
-    in_path = [_in_path(name) for name in _IN_PATH.findall(route.path)]
+    in_path = [
+        {"name": name, "in": "path", "description": f"The {name}.", "required": True, "schema": {"type": "string"}}
+        for name in _IN_PATH.findall(route.path)
+    ]
     if in_path:
         operation["parameters"] = in_path
     if route.query is not None:
@@ -223,12 +226,6 @@ def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[JsonObjec
             }
         )
     return parameters
-
-
-def _in_path(name: str) -> JsonObject:
-    """A part of the path that the caller fills in with a name that was given out."""
-    schema = {"type": "string"}
-    return {"name": name, "in": "path", "description": f"The {name}.", "required": True, "schema": schema}
 
 
 def _response(status: int, ref: str | None, definitions: dict[str, Node], used: dict[str, None]) -> JsonObject:
