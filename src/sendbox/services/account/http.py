@@ -25,7 +25,7 @@ from sendbox.services.account.orders import NoCredit, NoSender, Service, fee_of
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route, in_slices
 from sendbox.services.http.numbers import remark_converted
-from sendbox.services.http.rest import UNAUTHORIZED, decimal, lacks, no_subaccount, read_body, refuse, row, success
+from sendbox.services.http.rest import REST, UNAUTHORIZED, decimal, lacks, no_subaccount, read_body, refuse, success
 from sendbox.services.numbers import notation
 from sendbox.services.ports import Billing
 
@@ -348,46 +348,43 @@ def enter_numbers(world: World, name: ListName, billing: Billing, text: str) -> 
     return ListChange(accepted, invalid, tuple(converted.items()))
 
 
+_LISTS: Final = replace(REST, failure="ListError", error=list_error, deny=unauthorized_list)
 ROUTES: Final[tuple[Route, ...]] = (
     *(
-        row(
-            name, f"Put numbers on the {words}", handler, "ListResponse", "A14", "A27", "A70", "A81", "A90",
-            schema="ListRequest", error=list_error, failure="ListError", deny=unauthorized_list,
+        _LISTS.route(
+            name,
+            f"Put numbers on the {words}",
+            handler,
+            "ListRequest",
+            "ListResponse",
+            "A14",
+            "A27",
+            "A70",
+            "A81",
+            "A90",
         )
         for name, words, handler in (
-            ("blacklist", "blacklist", enter_blacklist), ("optout", "opt-out list", enter_optout),
+            ("blacklist", "blacklist", enter_blacklist),
+            ("optout", "opt-out list", enter_optout),
         )
     ),
     replace(
-        row("showCredit", "Show the credit", show_credit, "CreditResponse", "A94", errors=(401,)), beyond=True
+        REST.route("showCredit", "Show the credit", show_credit, None, "CreditResponse", "A94", errors=(401, 500)),
+        beyond=True,
     ),
-    row(
-        "listServices", "List the services that can be ordered", list_services,
-        "ServicesResponse", errors=(401,),
+    REST.route(
+        "listServices",
+        "List the services that can be ordered",
+        list_services,
+        None,
+        "ServicesResponse",
+        errors=(401, 500),
     ),
-    row(
-        "orderService", "Order a service", order_service, "OrderResponse", "A31", "A36",
-        schema="OrderRequest",
-    ),
-    row(
-        "registerDevice", "Register a push device", register_device, "DoneResponse", "A34",
-        schema="DeviceRequest",
-    ),
-    row(
-        "updateKey", "Change the settings of the key", update_key, "DoneResponse", "A21",
-        "A33", schema="KeyUpdate",
-    ),
-    row(
-        "addSubKey", "Make a sub-key", add_sub_key, "SubKeyResponse", "A32", "A70",
-        schema="SubKeyRequest",
-    ),
-    row(
-        "listSubKeys", "List the sub-keys", list_sub_keys, "SubKeyListResponse", "A32",
-        errors=(401,),
-    ),
-    row(
-        "changeSubKey", "Change or disable a sub-key", change_sub_key, "DoneResponse", "A32",
-        schema="SubKeyChange",
-    ),
-    row("showKey", "Show the key", show_key, "MeResponse", "A32", errors=(401,)),
-)  # fmt: skip
+    REST.route("orderService", "Order a service", order_service, "OrderRequest", "OrderResponse", "A31", "A36"),
+    REST.route("registerDevice", "Register a push device", register_device, "DeviceRequest", "DoneResponse", "A34"),
+    REST.route("updateKey", "Change the settings of the key", update_key, "KeyUpdate", "DoneResponse", "A21", "A33"),
+    REST.route("addSubKey", "Make a sub-key", add_sub_key, "SubKeyRequest", "SubKeyResponse", "A32", "A70"),
+    REST.route("listSubKeys", "List the sub-keys", list_sub_keys, None, "SubKeyListResponse", "A32", errors=(401, 500)),
+    REST.route("changeSubKey", "Change or disable a sub-key", change_sub_key, "SubKeyChange", "DoneResponse", "A32"),
+    REST.route("showKey", "Show the key", show_key, None, "MeResponse", "A32", errors=(401, 500)),
+)

@@ -6,11 +6,12 @@ here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.answer import JsonObject
@@ -20,7 +21,7 @@ from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Auth, Exchange, Handler, Interface, Refused, Route, WorldLookup
+from sendbox.services.http.exchange import Answer, Exchange, Interface, Refused, WorldLookup
 from sendbox.services.http.numbers import remark_number
 from sendbox.services.http.requests import (
     add_findings,
@@ -31,7 +32,7 @@ from sendbox.services.http.requests import (
     unknown_fields,
     without_nulls,
 )
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.routing import RouteFamily
 from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.session import VERIFIED, Session
@@ -291,7 +292,6 @@ def _remark_phone(exchange: Exchange, phone: str) -> None:
         remark_number(phone, "$.phoneNumber", exchange.advice)
 
 
-_ERROR: Final = "verify.json#/$defs/VerifyError"
 #: Assumptions of every row here.
 _ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
 
@@ -307,51 +307,29 @@ def _phone(world: World, params: Mapping[str, str]) -> str:
     return Verify.of(world).phone_of(params.get("token", ""))
 
 
-def _route(
-    operation: str,
-    summary: str,
-    handler: Handler,
-    schema: str,
-    errors: Iterable[int],
-    *assumed: str,
-    auth: Auth = "header",
-    error: Callable[[int, str], Answer] = error,
-    deny: Callable[[bool], Answer] = deny,
-    world_lookup: WorldLookup | None = None,
-    refused: str | None = None,
-) -> Route:
-    return make_route(
-        operation,
-        summary,
-        handler,
-        f"verify.json#/$defs/{schema}Request",
-        {200: f"verify.json#/$defs/{schema}Response", **dict.fromkeys(errors, _ERROR)},
-        section="§4.5",
-        error=error,
-        assumed=(*_ASSUMED, *assumed),
-        auth=auth,
-        deny=deny,
-        world_lookup=world_lookup,
-        about=_phone,
-        refused=refused,
-    )
-
-
+_FAMILY: Final = RouteFamily("§4.5", "verify.json", "VerifyError", error, deny, _ASSUMED, about=_phone)
 ROUTES: Final = (
-    _route(
-        "createValidation", "Send a six-digit code to a phone", create_validation, "Validation", (400, 401, 429, 500),
-        "A47", "A52", "A53", "A72", "A73", "A89", error=creation_error, deny=deny_creation,
+    replace(
+        _FAMILY.route(
+            "createValidation", "Send a six-digit code to a phone", create_validation,
+            "ValidationRequest", "ValidationResponse", "A47", "A52", "A53", "A72", "A73", "A89",
+            errors=(400, 401, 429, 500),
+        ),
+        error=creation_error, deny=deny_creation,
     ),
-    _route(
-        "verifyCode", "Submit the code that the user entered", verify_code, "Code", (400, 401, 404, 429, 500),
-        "A48", "A52", "A72",
+    _FAMILY.route(
+        "verifyCode", "Submit the code that the user entered", verify_code, "CodeRequest", "CodeResponse",
+        "A48", "A52", "A72", errors=(400, 401, 404, 429, 500),
     ),
-    _route(
-        "checkProof", "Check a proof against its session", check_proof, "Proof", (400, 401, 404, 500),
-        "A50", "A52", "A74",
+    _FAMILY.route(
+        "checkProof", "Check a proof against its session", check_proof, "ProofRequest", "ProofResponse",
+        "A50", "A52", "A74", errors=(400, 401, 404, 500),
     ),
-    _route(
-        "verifyProof", "Check a proof by itself", verify_proof, "OfflineProof", (400, 500), "A51", "A52",
+    replace(
+        _FAMILY.route(
+            "verifyProof", "Check a proof by itself", verify_proof, "OfflineProofRequest", "OfflineProofResponse",
+            "A51", "A52", errors=(400, 500),
+        ),
         auth="none", world_lookup=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
     ),
 )  # fmt: skip

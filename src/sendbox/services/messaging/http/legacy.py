@@ -21,7 +21,7 @@ from sendbox.engine.texts import regex
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.http.requests import (
     Unreadable,
@@ -32,7 +32,7 @@ from sendbox.services.http.requests import (
     relocate,
     unknown_parameters,
 )
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.routing import RouteFamily
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.decode import read_datetime
@@ -78,7 +78,6 @@ STATUS: Final = {
 }
 
 ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
-RESULT: Final = "legacy.json#/$defs/SendResult"
 
 _CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 415: BAD_PARAMETER, 503: FULL}
 #: The types that have an effect; clients send others as well.
@@ -250,18 +249,14 @@ def text_answer(text: str) -> Answer:
     return Answer(200, text.encode(), CONTENT_TYPE)
 
 
-def legacy_route(
-    operation: str,
-    summary: str,
-    handler: FieldsHandler,
-    schema: str,
-    assumed: Sequence[str],
-    *,
-    result: str = RESULT,
-    errors: Sequence[int] = (400, 401),
-    at_root: bool = False,
-) -> Route:
-    """The row of an operation; its handler gets the fields of the form or the query."""
+#: What the routes of the old interface have in common; each answer has the schema of its refusal unless it says more.
+FAMILY: Final = RouteFamily(
+    "§4.1", "legacy.json", "SendResult", error, deny, ("A13", "A57"), errors=(400, 401), auth="form"
+)
+
+
+def read_first(operation: str, handler: FieldsHandler) -> Handler:
+    """The handler of an operation, for one that gets the fields of the form or the query."""
     form = CALLS[operation].part == "form"
 
     def handle(exchange: Exchange) -> Answer:
@@ -269,25 +264,13 @@ def legacy_route(
             check_media_type(exchange)
         return handler(exchange, read_fields(exchange, exchange.body if form else exchange.query))
 
-    route = make_route(
-        operation,
-        summary,
-        handle,
-        schema,
-        {200: result, **dict.fromkeys(errors, RESULT)},
-        section="§4.1",
-        error=error,
-        deny=deny,
-        assumed=assumed,
-        auth="form",
-    )
-    return replace(route, any_case=True, at_root=at_root)
+    return handle
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:
-    reference = f"legacy.json#/$defs/{schema}"
-    handler, at_root = _send(name, reference), name == "number"
-    return legacy_route(operation, summary, handler, reference, ASSUMED, errors=(400, 401, 402), at_root=at_root)
+    handler = read_first(operation, _send(name, FAMILY.schema(schema)))
+    route = FAMILY.route(operation, summary, handler, schema, "SendResult", *ASSUMED, errors=(400, 401, 402))
+    return replace(route, any_case=True, at_root=name == "number")
 
 
 ROUTES: Final = (

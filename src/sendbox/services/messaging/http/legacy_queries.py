@@ -28,7 +28,6 @@ from sendbox.services.messaging.records import DEFAULT_SENDER, Message
 from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
 
-_SCHEMAS: Final = "legacy.json#/$defs/"
 #: The codes of messages: waiting, under way, done, failed.
 _WAITING, _UNDER_WAY, _DONE, _FAILED = range(4)
 _CODES: Final = {ACCEPTED: _WAITING, SENDING: _UNDER_WAY, SENT: _UNDER_WAY, DELIVERED: _DONE, SEEN: _DONE}
@@ -50,7 +49,7 @@ def user_info(exchange: Exchange, fields: dict[str, str]) -> Answer:
 
 def price(exchange: Exchange, fields: dict[str, str]) -> Answer:
     """Valid recipients, segments, characters, price of one and price of all, of a message that is not sent (A95)."""
-    send, exchange.content = legacy.decode(exchange, fields, "number", f"{_SCHEMAS}SendForm")
+    send, exchange.content = legacy.decode(exchange, fields, "number", legacy.FAMILY.schema("SendForm"))
     (step,) = send.steps
     text = send.text(step) or ""
     if step.type == "sms":
@@ -128,7 +127,7 @@ def _error(status: int, text: str) -> Answer:
 def _check(exchange: Exchange, fields: dict[str, str], form: str) -> None:
     """Refuses with 102 what is not legal by the schema of a form; leaves the content without names of the world."""
     exchange.content = canonical({name: value for name, value in fields.items() if name not in _WORLD_NAMES})
-    problems = legacy.check_schema(exchange, fields, f"{_SCHEMAS}{form}", set())
+    problems = legacy.check_schema(exchange, fields, legacy.FAMILY.schema(form), set())
     known = exchange.contract.definitions[form]["properties"]
     unknown_parameters(fields, frozenset(known), exchange.advice)
     problems += refused_fields(exchange, exchange.advice)
@@ -142,14 +141,8 @@ def _routes(
     """The two rows of a question: by form, and by query. One that takes only a key refuses no call with a good key."""
     return tuple(
         replace(
-            legacy.legacy_route(
-                name,
-                f"{summary} {words}",
-                handler,
-                f"{_SCHEMAS}{form}",
-                ("A13", "A57", *assumed),
-                result=f"{_SCHEMAS}{result}",
-            ),
+            legacy.FAMILY.route(name, f"{summary} {words}", legacy.read_first(name, handler), form, result, *assumed),
+            any_case=True,
             error=_error,
             beyond=True,
             refused="" if form == "KeyForm" else None,

@@ -11,6 +11,8 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from msgspec.structs import replace
+
 from sendbox.contract.findings import show
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant
@@ -22,12 +24,12 @@ from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, 
 from sendbox.services.http.numbers import remark_converted
 from sendbox.services.http.requests import add_values, canonical, refusal, together
 from sendbox.services.http.rest import (
+    REST,
     error,
     no_subaccount,
     read_body,
     read_query,
     refuse,
-    row,
     success,
     unauthorized_or,
 )
@@ -208,16 +210,16 @@ def _message(exchange: Exchange) -> Answer:
 
 
 ROUTES: Final[tuple[Route, ...]] = (
-    row(
-        "requestUpload", "Get an address to upload a bulk file to", upload_url,
-        "UploadResponse", "A35", "A58", "A79", "A87", schema="UploadRequest", section="§4.2",
+    replace(REST, section="§4.2").route(
+        "requestUpload", "Get an address to upload a bulk file to", upload_url, "UploadRequest", "UploadResponse",
+        "A35", "A58", "A79", "A87",
     ),
-    row(
-        "listMessages", "List the messages of a day", messages, "MessagesListResponse",
-        "A28", "A60", "A65", "A70", "A71", schema="MessagesQuery", deny=unauthorized_or(NO_DATE),
+    replace(REST, deny=unauthorized_or(NO_DATE)).route(
+        "listMessages", "List the messages of a day", messages, "MessagesQuery", "MessagesListResponse",
+        "A28", "A60", "A65", "A70", "A71",
     ),
-    row(
-        "getMessage", "Look one message up", message, "MessageStatusResponse",
-        "A29", "A30", "A65", "A89", schema="MessageQuery", deny=unauthorized_or(NO_ID),
+    replace(REST, deny=unauthorized_or(NO_ID)).route(
+        "getMessage", "Look one message up", message, "MessageQuery", "MessageStatusResponse",
+        "A29", "A30", "A65", "A89",
     ),
 )  # fmt: skip

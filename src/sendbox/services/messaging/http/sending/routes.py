@@ -22,9 +22,9 @@ from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
+from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import Step, canonical, parsed, refusal, steps_of
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.routing import RouteFamily
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import RebuiltRequest, accept, deny, error
 from sendbox.services.messaging.http.sending.decode import decode_message
@@ -251,24 +251,15 @@ def _response(request_id: str, rows: Sequence[tuple[object, str | None]]) -> byt
     return f'{{"request_id":"{request_id}","accepted":[{accepted}],"rejected":[{rejected}]}}'.encode()
 
 
-def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:
-    return make_route(
-        operation,
-        summary,
-        handler,
-        f"sending.json#/$defs/{request}",
-        {200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error"},
-        section="§4.1",
-        error=error,
-        deny=deny,
-        assumed=(*ASSUMED, *assumed),
-    )
-
-
+#: The schema of their answer.
+ANSWER: Final = "MessageResponse"
+_FAMILY: Final = RouteFamily("§4.1", "sending.json", "Error", error, deny, ASSUMED)
 ROUTES: Final = (
-    _route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
-    _route(PRIORITY_OPERATION, "Send one message by the priority queue", send_message, "Message", "A18"),
-    _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10", "A88"),
+    _FAMILY.route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message", ANSWER),
+    _FAMILY.route(PRIORITY_OPERATION, "Send one message by the priority queue", send_message, "Message", ANSWER, "A18"),
+    _FAMILY.route(
+        "sendMessages", "Send up to ten messages in one call", send_messages, "Messages", ANSWER, "A10", "A88"
+    ),
 )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.contract.findings import show
 from sendbox.contract.parser import Malformed, parse_json
@@ -32,7 +33,7 @@ from sendbox.services.http.requests import (
     unknown_parameters,
     without_nulls,
 )
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.routing import RouteFamily
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept, avoid_denial_words, deny, error, unpaid
 from sendbox.services.messaging.http.sending.decode import decode_message
@@ -209,31 +210,21 @@ def _missing(name: str) -> Finding:
 
 #: Assumptions that both ways of calling rest on.
 ASSUMED: Final = ("A01", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86", "A89")
-_RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/SimpleError"}
-
+_FAMILY: Final = RouteFamily("§4.1", "sending.json", "SimpleError", simple_error, deny, ASSUMED)
+_BY_FORM: Final = _FAMILY.route(
+    "sendSimpleMessage", "Send one SMS with a form", send_by_form, "SimpleForm", "SimpleResponse"
+)
 ROUTES: Final = (
-    make_route(
-        "sendSimpleMessageByQuery",
-        "Send one SMS with query parameters",
-        send_by_query,
-        "sending.json#/$defs/SimpleQuery",
-        _RESPONSES,
-        section="§4.1",
-        error=simple_error,
-        deny=deny,
-        assumed=ASSUMED,
+    replace(
+        _FAMILY.route(
+            "sendSimpleMessageByQuery",
+            "Send one SMS with query parameters",
+            send_by_query,
+            "SimpleQuery",
+            "SimpleResponse",
+        ),
         auth="header-or-query",
         refused="",  # it is answered with 200
     ),
-    make_route(
-        "sendSimpleMessage",
-        "Send one SMS with a form",
-        send_by_form,
-        "sending.json#/$defs/SimpleForm",
-        {**_RESPONSES, 415: "sending.json#/$defs/MediaTypeError"},
-        section="§4.1",
-        error=simple_error,
-        deny=deny,
-        assumed=ASSUMED,
-    ),
+    replace(_BY_FORM, responses={**_BY_FORM.responses, 415: _FAMILY.schema("MediaTypeError")}),
 )
