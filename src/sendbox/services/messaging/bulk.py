@@ -194,19 +194,6 @@ def _next_line(bulk: Bulk) -> bytes | None:
 class Intake:
     """A file as it comes. Feed it piece by piece, then close it."""
 
-    __slots__ = (
-        "_gathered",
-        "_gathered_size",
-        "_limits",
-        "_open",
-        "_open_size",
-        "_raw",
-        "_unpack",
-        "blocks",
-        "lines",
-        "size",
-    )
-
     def __init__(self, filetype: str, limits: BulkLimits) -> None:
         self._unpack = zlib.decompressobj(_GZIP) if filetype == "gz" else None
         self._limits = limits
