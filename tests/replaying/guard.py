@@ -171,7 +171,7 @@ def guarded() -> Iterator[Guard]:
             patch.setattr(World, name, _method(guard, f"World.{name}", getattr(World, name)))
         patch.setattr(World, "dispose", _last(guard, World.dispose))
         patch.setattr(CallExecutor, "follow", _following(guard, CallExecutor.follow))
-        for name in ("serve", "unserved", "upload"):
+        for name in ("serve", "refuse_unserved", "upload"):
             patch.setattr(CallExecutor, name, _work(guard, f"CallExecutor.{name}", getattr(CallExecutor, name)))
         acting = _acting(guard, operation.acting)
         patch.setattr(operation, "acting", acting)

@@ -13,7 +13,7 @@ import click
 from sendbox.cli import address
 from sendbox.cli.options import OUTPUT, TOKEN, URL, WORLD, format_option
 from sendbox.cli.outcome import NO, OK, one_line, write_output
-from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, warned, warning_lines
+from sendbox.engine.expect.verdict import distrust_reason, lines, proves, reasons, warned, warning_lines
 
 if TYPE_CHECKING:
     from sendbox.control.records import Verdict
@@ -75,7 +75,7 @@ def _as_junit(world: str, judged: Verdict, *, strict: bool) -> str:
     Warnings stand in `system-out`, or, with `strict`, each is a failed test case.
     """
     wrong = judged["warnings"] if strict else []
-    views, doubt = judged["expectations"], untrusted(judged)
+    views, doubt = judged["expectations"], distrust_reason(judged)
     doubted = "the verdict can be trusted"
     if not views:
         doubt, doubted = doubt or "nothing is expected: the scenario has no expect", "something is expected"

@@ -129,7 +129,7 @@ def compared_calls(
             one,
             tuple(
                 NamedDifference(
-                    difference, _touched(difference, one, settings), settings, bool(settings) and not agreed
+                    difference, _assumptions_of(difference, one, settings), settings, bool(settings) and not agreed
                 )
                 for sign, difference in differing.get(place, {}).items()
                 for agreed in [agreeing.get((place, sign), [])]
@@ -171,7 +171,7 @@ def _of_operation(one: CallOutcome) -> Iterable[str]:
     return () if one.place is None or one.place.route is None else one.place.route.assumed
 
 
-def _touched(difference: Difference, one: CallOutcome, agreeing: Sequence[Alternative]) -> tuple[str, ...]:
+def _assumptions_of(difference: Difference, one: CallOutcome, agreeing: Sequence[Alternative]) -> tuple[str, ...]:
     """The assumptions of settings that agree, else that of our schema, else those that our answer relied on."""
     if agreeing:
         return tuple(dict.fromkeys(other.assumption for other in agreeing))

@@ -40,7 +40,7 @@ class Replay:
         self._ends = ends
         _, opening = next(self._commands)
         assert isinstance(opening, Open)
-        self.world = control.runtime.begun(opening)
+        self.world = control.runtime.make_world(opening)
         #: the place that it goes to, and the command that came there, None for the end
         self.goal: tuple[Stamp | None, Command | None] = (None, None)
         self.hosted = HostedWorld(self.world, opening.blueprint)

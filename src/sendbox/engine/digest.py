@@ -40,7 +40,7 @@ def digest(world: World, kinds: KindTable) -> str:
 def digest_in_slices(world: World, kinds: KindTable) -> Generator[None, None, str]:
     """The same, with a pause every few hundred lines, so that a loop can do other work; the generator returns it."""
     total = 0
-    for numbered in _numbered(Canon(world, kinds)):
+    for numbered in _numbered_lines(Canon(world, kinds)):
         if numbered is None:
             yield
         else:
@@ -56,7 +56,7 @@ def canonical_in_slices(world: World, kinds: KindTable) -> Generator[None, None,
     `body`. Two worlds with equal lines, in any order, have equal digests.
     """
     lines: list[Line] = []
-    for numbered in _numbered(Canon(world, kinds, readable=True)):
+    for numbered in _numbered_lines(Canon(world, kinds, readable=True)):
         if numbered is None:
             yield
         else:
@@ -64,7 +64,7 @@ def canonical_in_slices(world: World, kinds: KindTable) -> Generator[None, None,
     return lines
 
 
-def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
+def _numbered_lines(canon: Canon) -> Iterator[tuple[int, Line] | None]:
     """Every line with the number of its entry; None if it is time for a pause. The canon is of no more use after it."""
     journal, work = canon.world.journal, 0
     for number in range(journal.first, len(journal)):
@@ -125,7 +125,7 @@ class Canon(Observer):
     def body(self, record: RequestRecord) -> object:
         """A request's canonical content: as a value or text where it is to be read, else hashed."""
         canonical = record.canonical
-        content = self._refused(record.body) if canonical is None else self._content(canonical)
+        content = self._refused_content(record.body) if canonical is None else self._content(canonical)
         return _decoded_content(content) if self._readable else blake2b(content, digest_size=16).hexdigest()
 
     def request(self, named: Hashable, operation: str, content: Callable[[], bytes]) -> str:
@@ -146,7 +146,7 @@ class Canon(Observer):
         """A request's canonical content, without the paths that the scenario ignores."""
         return self._unsalted(_without(orjson.loads(raw), self._ignore) if self._ignore else raw)
 
-    def _refused(self, body: bytes) -> bytes:
+    def _refused_content(self, body: bytes) -> bytes:
         """A refused request's content as far as it can be read: without callback, key, and what is ignored."""
         try:
             value = _value(body)

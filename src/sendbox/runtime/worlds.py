@@ -302,7 +302,7 @@ class Runtime:
             world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned
         )
         number = None if self.persistence is None else self.persistence.number_of(world_id)
-        world = self.begun(opening)
+        world = self.make_world(opening)
         hosted = HostedWorld(world, blueprint, opened=opening)
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
@@ -465,7 +465,7 @@ class Runtime:
         """The server's seed is for its own scenario; one that came with a call has a seed of its own."""
         return self.settings.seed if seed is None and blueprint is self.blueprint else seed
 
-    def begun(self, opening: Open) -> World:
+    def make_world(self, opening: Open) -> World:
         """A world as it is opened, not yet in the place of another one."""
         world = World(
             opening.world,
@@ -488,7 +488,7 @@ class Runtime:
     def start(self, hosted: HostedWorld, at: int, pinned: bool) -> None:
         """Begins a world whose start was open: it has no command yet, so it is made again."""
         old, hosted.starts = hosted.world, None
-        hosted.world = self.begun(old.opening._replace(start=at, pinned=pinned))
+        hosted.world = self.make_world(old.opening._replace(start=at, pinned=pinned))
         self._capture(hosted)
         self._discard(hosted, old)
         self.note_change(hosted)
@@ -591,7 +591,7 @@ class Runtime:
             start = opening.start if blueprint.start is None else blueprint.start
             opening = opening._replace(seed=blueprint.seed, mode=blueprint.mode or opening.mode, start=start)
         hosted.next_blueprint = None
-        self.begin_epoch(hosted, self.begun(opening))
+        self.begin_epoch(hosted, self.make_world(opening))
 
     def tune(self, hosted: HostedWorld, changes: JsonMapping) -> None:
         """Sets `mode` or `rate` of a clock."""

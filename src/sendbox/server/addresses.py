@@ -86,7 +86,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
             runtime.present(hosted)
             outcome = await hosted.run_exclusively(executor.upload(world, call, upload))
             emulated.note(hosted, outcome)
-            answer = emulated.hinted(outcome, hosted, call.origin)
+            answer = emulated.with_hints(outcome, hosted, call.origin)
             return response(answer) if answer.fault is None else _SpoiltResponse(runtime, answer.fault, answer, hosted)
         finally:
             hosted.request_ended(token)

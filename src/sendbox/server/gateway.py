@@ -144,7 +144,7 @@ class Emulated(BaseRoute):
             return None
         self.note(hosted, outcome)
         runtime.note_change(hosted, outcome.number)
-        answer = self.hinted(outcome, hosted, call.origin)
+        answer = self.with_hints(outcome, hosted, call.origin)
         self._unmeasured += 1
         if self._unmeasured == SAMPLE:
             self._unmeasured = 0
@@ -157,7 +157,7 @@ class Emulated(BaseRoute):
         route, params = self._find(scope)
         if route is None:
             with suppress(ClientLeft):
-                await self._unserved(scope, receive, send)
+                await self._answer_unserved(scope, receive, send)
             return
         with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
             credentials = await self._credentials(scope, route, receive)
@@ -298,7 +298,7 @@ class Emulated(BaseRoute):
                 hosted.stir()
         if outcome.overtaking_requests and hosted.world is world:
             await runtime.dispatcher.overtake(hosted, tuple(outcome.overtaking_requests))
-        return self.hinted(outcome, hosted, call.origin)
+        return self.with_hints(outcome, hosted, call.origin)
 
     def denied(self, operation: str, status: int) -> None:
         """Counts and logs the call that came into no world and was noted last (`Runtime.refuse`)."""
@@ -320,7 +320,7 @@ class Emulated(BaseRoute):
             if record.findings or outcome.advice or outcome.remade_places:
                 _log_remarks(self._runtime, hosted, record, outcome)
 
-    def hinted(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
+    def with_hints(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
         """The answer with the address of its call's entry in the journal, and the name of the rule that changed it."""
         answer = outcome.answer
         if self._runtime.settings.hints:
@@ -357,7 +357,7 @@ class Emulated(BaseRoute):
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
         return answer
 
-    async def _unserved(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer_unserved(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a call whose path (A97) or method (A75) no row has; its body is read if a rule may answer it.
 
         Raises `ClientLeft`.
@@ -386,10 +386,10 @@ class Emulated(BaseRoute):
         headers = headers_of(scope, api.headers) if api.headers else None
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
-        outcome = self.executor.unserved(hosted.world, call)
+        outcome = self.executor.refuse_unserved(hosted.world, call)
         self.note(hosted, outcome)
         runtime.note_change(hosted)
-        answer = self.hinted(outcome, hosted, call.origin)
+        answer = self.with_hints(outcome, hosted, call.origin)
         if answer.fault is None:
             await reply(send, answer)
         else:

@@ -174,7 +174,7 @@ async def _document(call: Call, lines: int, *, ended: bool) -> Report:
         ),
         pending=story.coming,
         coverage=ReportedCoverage(scope=covered.scope, total=covered.total, dimensions=covered.dimensions),
-        assumptions=_leaned(everything),
+        assumptions=_assumptions_in_short(everything),
         digest=await digest(call),
         record=f"{call.origin}/_sandbox/worlds/{quote(world_view['id'], safe='')}/record",
     )
@@ -213,10 +213,10 @@ async def _findings(call: Call) -> list[str]:
         remarks[called] += of_request(entry) if called else [entry["message"]]
     newest = await _newest_messages(call)
     lost = [of_lost(message) for message in newest if message["result"] in LOST and not message["unsettled"]]
-    return counted(remarks[True], remarks[False], await _failed(call), lost)
+    return counted(remarks[True], remarks[False], await _failed_webhooks(call), lost)
 
 
-async def _failed(call: Call) -> list[str]:
+async def _failed_webhooks(call: Call) -> list[str]:
     """The webhooks whose last try failed, in lines; before them the warning about those that no client fetched.
 
     Those that the setting `callbacks` does not allow are one line for each target.
@@ -279,7 +279,7 @@ async def _story(call: Call) -> _Story:
     return _Story(collapsed(narrated), len(narrated), recent.length, coming)
 
 
-def _leaned(everything: Assumptions) -> list[ReportedAssumption]:
+def _assumptions_in_short(everything: Assumptions) -> list[ReportedAssumption]:
     """The assumptions that a client relied on, in short, each with how many entries did."""
     rows = {row.id: row for row in everything.assumptions}
     return [

@@ -144,7 +144,7 @@ def _decoded(record: RequestRecord) -> object:
         return orjson.loads(record.body)
     except orjson.JSONDecodeError:
         text = record.body.decode("utf-8", "replace")
-        form = "=" in text and not bounds.crowded(record.body)
+        form = "=" in text and not bounds.has_too_many_parameters(record.body)
         return parse_qs(text, keep_blank_values=True) if form else text
 
 

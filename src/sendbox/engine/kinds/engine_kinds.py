@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from sendbox.engine.answer import JsonObject, moment
-from sendbox.engine.bounds import crowded
+from sendbox.engine.bounds import has_too_many_parameters
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.coverage import Collector, Row
 from sendbox.engine.delivery.batches import Delivery, Try, succeeded
@@ -102,7 +102,9 @@ def _parsed(row: Row, record: RequestRecord) -> object:
     if row.takes == "json":
         return json_of(record.body)
     raw = record.query if row.takes == "query" else record.body
-    return {} if crowded(raw) else dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True))
+    return (
+        {} if has_too_many_parameters(raw) else dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True))
+    )
 
 
 def json_of(raw: bytes) -> Any:

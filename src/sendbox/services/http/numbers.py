@@ -95,7 +95,7 @@ def _fields(raw: bytes) -> object:
             return parse_json(raw)
         except Malformed:
             return None
-    return None if bounds.crowded(raw) else parse_qs(raw.decode("utf-8", "replace"))
+    return None if bounds.has_too_many_parameters(raw) else parse_qs(raw.decode("utf-8", "replace"))
 
 
 def _in(value: object, deep: int = _DEEP) -> str:

@@ -260,7 +260,7 @@ def _request(exchange: Exchange) -> object:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         raw = body or exchange.query
-        fields = {} if bounds.crowded(raw) else parse_qs(raw.decode("latin-1"), keep_blank_values=True)
+        fields = {} if bounds.has_too_many_parameters(raw) else parse_qs(raw.decode("latin-1"), keep_blank_values=True)
         return {name: values[-1] for name, values in fields.items()}
 
 
@@ -351,7 +351,7 @@ def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
     if raw.startswith(GZIP):
         text = "a body compressed with gzip is not a form; legal: a form in UTF-8, uncompressed (§4.1)"
         raise Unreadable(Finding("$", "encoding", text, "§4.1"))
-    if bounds.crowded(raw):
+    if bounds.has_too_many_parameters(raw):
         count = raw.count(b"&") + 1
         text = f"{count} parameters are more than the {PARAMETERS} that are read"
         if count <= PARAMETERS:

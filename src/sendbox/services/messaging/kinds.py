@@ -149,7 +149,7 @@ def _narrate_fallback(narrator: Narrator, entry: Entry) -> Narration:
     return Narration(entry["phone"], text, to=None)
 
 
-def _postponed(_on: Observer, subject: tuple[Message, int]) -> View:
+def _postponed_view(_on: Observer, subject: tuple[Message, int]) -> View:
     message, until = subject
     return {"message_id": message.id, "phone": message.phone, "until": iso(until)}
 
@@ -358,7 +358,7 @@ OBSERVED: Final = ObservationRows(
         Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _narrate_fallback, section="§2.2"),
         Kind(
             "postponed",
-            _postponed,
+            _postponed_view,
             _postponed_lines,
             lambda collector, subject: collector.lean(*of_postponed(collector.world, subject[0])),
             lambda narrator, entry: Narration(

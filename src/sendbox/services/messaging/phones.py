@@ -372,7 +372,7 @@ class Phones:
             method(number)
             return
         attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
-        if not self._done(
+        if not self._act_on_newest(
             self.attempts_on(number), lambda attempt: attempted(attempt, button if act == "press" else link)
         ):
             self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
@@ -387,10 +387,12 @@ class Phones:
             return True
 
         attempts = self.attempts_on(number, family)
-        if not self._done(attempts, reply, named=message_id is not None):
+        if not self._act_on_newest(attempts, reply, named=message_id is not None):
             self.note(number, "nothing_to_answer")
 
-    def _done(self, attempts: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False) -> bool:
+    def _act_on_newest(
+        self, attempts: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False
+    ) -> bool:
         """Do something with the newest attempt with which it can be done; return whether there was one.
 
         Its entry is marked where the order of requests decided which one is the newest, and none was named.

@@ -124,7 +124,7 @@ def create_validation(exchange: Exchange) -> Answer:
     except LimitReached as limit:
         finding = Finding("$.phoneNumber", f"{limit.scope}-limit", str(limit), "§8", "A53")
         raise refusal(_LIMITS[limit.scope], [finding], UNTOUCHED) from None
-    return _created(verify, session)
+    return _creation_answer(verify, session)
 
 
 def verify_code(exchange: Exchange) -> Answer:
@@ -134,7 +134,7 @@ def verify_code(exchange: Exchange) -> Answer:
     verify = Verify.of(exchange.world)
     outcome = verify.submit(session, body["code"])
     if outcome == "verified":
-        return _verified(verify, session)
+        return _verification_answer(verify, session)
     code, reason = _OUTCOMES[outcome]
     finding = Finding("$.code", outcome, f'"{body["code"]}" is refused: {reason}', "§7.2", "A49")
     raise refusal(code, [finding], session.remaining)
@@ -147,7 +147,7 @@ def check_proof(exchange: Exchange) -> Answer:
     _remark_proof(exchange, session)
     holds = verify.verifies(session, body["proof"])
     exchange.content = canonical({"valid": holds})
-    return _confirmed(session if holds else None)
+    return _proof_answer(session if holds else None)
 
 
 def verify_proof(exchange: Exchange) -> Answer:
@@ -157,13 +157,13 @@ def verify_proof(exchange: Exchange) -> Answer:
     _remark_proof(exchange, None)
     world = exchange.world
     if not account_of(world).verification_secret and body["token"].startswith(world.tag):  # else it is in no account
-        return _disabled(exchange)
+        return _disabled_refusal(exchange)
     outcome = Verify.of(exchange.world).check(body, body["proof"])
     exchange.content = canonical({"phoneNumber": body["phoneNumber"], "code": body["code"], "outcome": outcome})
     return _json({"valid": outcome == "valid", **({"expired": True} if outcome == "expired" else {})})
 
 
-def _disabled(exchange: Exchange) -> Answer:
+def _disabled_refusal(exchange: Exchange) -> Answer:
     """The answer to a proof where the account has no secret (A51)."""
     if Assume.of(exchange.world).no_secret == "observed":
         return _json({"valid": False, "error": ERRORS["VERIFICATION_DISABLED"][1]})
@@ -198,9 +198,9 @@ def _remark_proof(exchange: Exchange, session: Session | None) -> None:
 # -- answers: times are ISO 8601 with milliseconds and `Z`
 
 
-def _created(verify: Verify, session: Session) -> Answer:
+def _creation_answer(verify: Verify, session: Session) -> Answer:
     """A session that was begun (A47)."""
-    return _proved(
+    return _with_proof(
         verify,
         session,
         {
@@ -212,21 +212,21 @@ def _created(verify: Verify, session: Session) -> Answer:
     )
 
 
-def _verified(verify: Verify, session: Session) -> Answer:
+def _verification_answer(verify: Verify, session: Session) -> Answer:
     """The right code, each time it is given (A48, A72)."""
-    return _proved(
+    return _with_proof(
         verify, session, {"verified": True, **verify.values(session), "verifiedAt": iso(session.verified_at or 0)}
     )
 
 
-def _confirmed(session: Session | None) -> Answer:
+def _proof_answer(session: Session | None) -> Answer:
     """The session of a proof: None = the proof does not hold (A50, A74)."""
     if session is None:
         return _json({"valid": False})
     return _json({"valid": True, "phoneNumber": session.phone, "verifiedAt": iso(session.verified_at or 0)})
 
 
-def _proved(verify: Verify, session: Session, body: JsonObject) -> Answer:
+def _with_proof(verify: Verify, session: Session, body: JsonObject) -> Answer:
     """With the proof where the account has a secret: every validation response has it then (§4.5)."""
     proof = verify.proof(session)
     return _json(body if proof is None else {**body, "proof": proof})

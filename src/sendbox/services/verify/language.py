@@ -67,7 +67,7 @@ VERIFY_RULES: Final = RuleForm(
 )
 
 
-def _limited(node: Node, reader: Reader) -> Assume:
+def _with_limits(node: Node, reader: Reader) -> Assume:
     """The settings with the limits of this scenario."""
     assume: Assume = reader.assume
     limits = node.get("limits")
@@ -82,4 +82,4 @@ def _lint(linter: Linter) -> None:
         linter.numbers(item, linter.blueprint.compiled["verify"][position].when)
 
 
-VERIFY: Final = Vocabulary(keys=(VERIFY_RULES.key(late=True, assumes=_limited),), lints=(_lint,))
+VERIFY: Final = Vocabulary(keys=(VERIFY_RULES.key(late=True, assumes=_with_limits),), lints=(_lint,))

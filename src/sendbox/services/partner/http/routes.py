@@ -22,7 +22,7 @@ from sendbox.services.partner.records import BusinessAccount, Failure
 ASSUMED: Final = ("A37", "A56", "A57", "A75")
 
 
-def _guarded(handler: Callable[[Exchange, Request], Answer], missing: int) -> Handler:
+def _with_failures(handler: Callable[[Exchange, Request], Answer], missing: int) -> Handler:
     """The handler with the request that it is given, whose `Failure` is an answer too (A37)."""
 
     def answer(exchange: Exchange) -> Answer:
@@ -61,7 +61,7 @@ def _row(
     tokens: Tokens | None = TOKENS,
     missing: int = 400,
 ) -> Route:
-    answering, request, response = _guarded(handler, missing), f"{request}Request", f"{response}Response"
+    answering, request, response = _with_failures(handler, missing), f"{request}Request", f"{response}Response"
     errors = {400, missing}
     if tokens is None:
         return _KEYED.route(operation, summary, answering, request, response, *assumed, errors=errors)
