@@ -128,7 +128,7 @@ OBSERVERS: Final = (
     "engine.digest",
     "engine.expect.explainer",
     "engine.expect.judge",
-    "engine.expect.own",
+    "engine.expect.engine_subjects",
     "engine.expect.row",
     "engine.expect.subjects",
     "engine.expect.verdict",
@@ -246,7 +246,12 @@ NOT_TO_START: Final = (
         "sendbox.recording",
     ),
     *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page", "sendbox.scenario"),
-    *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),
+    *(
+        "sendbox.engine.coverage",
+        "sendbox.engine.expect",
+        "sendbox.engine.faults.table",
+        "sendbox.engine.kinds.engine_kinds",
+    ),
     *("sendbox.server.handover", "sendbox.server.metrics", "sendbox.services.setting", "sendbox.services.settings"),
     *(f"sendbox.services.{name}.{half}" for name in SERVICES for half in ("control", "kinds", "language", "subjects")),
 )

@@ -52,7 +52,7 @@ class Box:
         self.runtime = runtime = app.runtime
         self.app: Any = app
         self.log: list[tuple[str, str]] = []
-        runtime.tells = lambda line: self.log.append((line.world, line.message))
+        runtime.on_log = lambda line: self.log.append((line.world, line.message))
 
     async def call(
         self,

@@ -37,7 +37,7 @@ class House:
         self.origin = origin
         self.secure = secure
         self.log: list[tuple[str, str]] = []
-        runtime.tells = lambda line: self.log.append((line.world, line.message))
+        runtime.on_log = lambda line: self.log.append((line.world, line.message))
         self.ca = ca
         self._trust = ssl.create_default_context(cadata=ca)
 

@@ -28,8 +28,8 @@ from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.engine.blueprint import Blueprint
 from sendbox.server.gateway import Emulated
-from sendbox.services.http.desk import Desk
 from sendbox.services.http.exchange import BODY_CAP, Exchange, Route
+from sendbox.services.http.executor import CallExecutor
 from sendbox.services.http.openapi import document
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
 from tests.scenarios import load
@@ -168,7 +168,7 @@ async def test_a75_errors_of_any_operation_are_declared(route: Route, status: in
 
     async with boxed() as box:
         begun = await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)
-        box.app = Emulated(box.runtime, Desk(CONTRACT, [replace(route, handler=broken)], ()), _empty).handle
+        box.app = Emulated(box.runtime, CallExecutor(CONTRACT, [replace(route, handler=broken)], ()), _empty).handle
         body = orjson.dumps({"token": begun.json["token"]}) if route.auth == "none" else f"apikey={KEY}".encode()
         if status == 413:
             body = TOO_LONG

@@ -16,9 +16,8 @@ import pytest
 from sendbox.cli.replay import replay
 from sendbox.fixture import AsyncSandbox, Sandbox, SandboxServer
 from sendbox.playing import Played, play
-from sendbox.playing.mermaid import mermaid
 from sendbox.playing.play_result import objects
-from sendbox.playing.text import text
+from sendbox.playing.text import mermaid, text
 from sendbox.runtime.policy import sign
 from tests.boundaries import OBSERVERS
 from tests.locker.app import SERVED

@@ -25,7 +25,7 @@ from sendbox.runtime import collector
 from sendbox.server.listener import HEAD, HttpServer
 from sendbox.server.loop import new_loop
 from sendbox.server.wire import AsgiCall
-from sendbox.services.http import forms
+from sendbox.services.http.requests import MAX_FORM_BYTES
 from tests.box import KEY, WORLD, Box, boxed
 from tests.runtime.scenes import SCENES
 
@@ -61,8 +61,13 @@ ASKED: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("a rule of 10 MB", "POST", f"{WORLD}/rules", {"when": {"body": "x" * 10_000_000}, "then": "failed"}),
     ("a form of 3,000,000 fields", "POST", "/Send", b"a=1&" * 3_000_000),
     ("a form of 15 MB with a good key", "POST", "/Send", _FORM + b"message=" + b"x" * 15_000_000),
-    ("a form of 64 KiB, all fields", "POST", "/Send", (_FORM + b"a=1&" * 20_000)[: forms.MAX_FORM_BYTES]),
-    ("a form of 64 KiB, all numbers", "POST", "/Send", (_FORM + b"number=" + b"1;" * 40_000)[: forms.MAX_FORM_BYTES]),
+    ("a form of 64 KiB, all fields", "POST", "/Send", (_FORM + b"a=1&" * 20_000)[:MAX_FORM_BYTES]),
+    (
+        "a form of 64 KiB, all numbers",
+        "POST",
+        "/Send",
+        (_FORM + b"number=" + b"1;" * 40_000)[:MAX_FORM_BYTES],
+    ),
     ("a form with all escapes", "POST", "/Send", _FORM + b"message=" + b"%41" * ESCAPES),
     ("a body of 100 MB", "POST", "/_sandbox/worlds", b"x" * 100_000_000),
     (

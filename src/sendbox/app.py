@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from sendbox import data
-from sendbox.control import checkpoints, coverage, pending, records, refused, scenarios, time, worlds
-from sendbox.control.access import access
+from sendbox.control import access, checkpoints, coverage, pending, records, refused, scenarios, time, worlds
 from sendbox.control.exchanges import deliveries, holds, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
 from sendbox.control.replicas import compare, leaning
 from sendbox.control.reports import report
-from sendbox.engine.kinds import own
+from sendbox.engine.kinds import engine_kinds
 from sendbox.engine.kinds.rows import KindTable, ObservationRows
 from sendbox.exploring import control as exploring
 from sendbox.interfaces import INTERFACES, LINKS, PARTS, ROUTES, UPLOADS
@@ -74,7 +73,7 @@ SERVED: Final = Served(
     uploads=UPLOADS,
     links=LINKS,
     kinds=KindTable(
-        own.OBSERVED,
+        engine_kinds.OBSERVED,
         messaging_kinds.OBSERVED,
         verify_kinds.OBSERVED,
         partner_kinds.OBSERVED,

@@ -7,15 +7,22 @@ start cost 2.7 times as much processor time as that of a bare server, in place o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from starlette.responses import RedirectResponse
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
 
 from sendbox import __version__
+from sendbox.contract.validators import Contract
 from sendbox.interfaces import INTERFACES, LINKS, LOGGED, PARTS, ROUTES, UPLOADS
 from sendbox.runtime.coverage import Tried
+from sendbox.runtime.interface import LogLine
+from sendbox.runtime.store.store import Store
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.addresses import link_route, upload_route
@@ -23,24 +30,15 @@ from sendbox.server.application import Application, HealthRoute, LazyApplication
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import origin_of
 from sendbox.services.coverage.denied import denied
-from sendbox.services.http.desk import Desk
+from sendbox.services.http.executor import CallExecutor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.types import ASGIApp
-
-    from sendbox.contract.validators import Contract
     from sendbox.control.operation import Control, Served
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.coverage import Catalog
-    from sendbox.runtime.interface import LogLine
     from sendbox.runtime.store.persistence import Records
-    from sendbox.runtime.store.store import Store
     from sendbox.settings import Settings
+
 
 #: Any mix of events in one delivery, and the one that is sent alone (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"
@@ -53,7 +51,7 @@ def make_app(
     contract: Contract,
     served: Served | None = None,
     *,
-    tells: Callable[[LogLine], None] = lambda line: None,
+    on_log: Callable[[LogLine], None] = lambda line: None,
     dropped: Callable[[], int] = lambda: 0,
     reading: Callable[[], int] = monotonic_ns,
     store: Store | None = None,
@@ -64,9 +62,9 @@ def make_app(
     for `Runtime`. Long, as the whole assembly is to be read in one place.
     """
     if served is None:
-        desk, parts, logged = Desk(contract, ROUTES, INTERFACES, UPLOADS, LINKS), PARTS, LOGGED
+        executor, parts, logged = CallExecutor(contract, ROUTES, INTERFACES, UPLOADS, LINKS), PARTS, LOGGED
     else:
-        desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
+        executor = CallExecutor(contract, served.routes, served.interfaces, served.uploads, served.links)
         parts, logged = tuple(served.parts), served.kinds.logged
     load = partial(_load, served)
     tried = Tried(partial(_catalog, load), served.denied if served else denied, keeping=settings.coverage)
@@ -76,14 +74,14 @@ def make_app(
         parts,
         tried=tried,
         logged=logged,
-        tells=tells,
+        on_log=on_log,
         dropped=dropped,
         check_batch=partial(_check_batch, contract) if settings.check_answers else None,
         reading=reading,
         store=store,
         load_records=lambda: _records(app),
     )
-    emulated = Emulated(runtime, desk, lambda: load().language.load({"sendbox": 1}))
+    emulated = Emulated(runtime, executor, lambda: load().language.load({"sendbox": 1}))
 
     def later(make: Callable[[Control], Starlette]) -> ASGIApp:
         return LazyApplication(lambda: make(app.control), loaded=served is not None)
@@ -92,8 +90,8 @@ def make_app(
         runtime,
         emulated,
         [
-            *(upload_route(runtime, emulated, upload) for upload in desk.uploads),
-            *(link_route(runtime, desk, link, _lost) for link in desk.links),
+            *(upload_route(runtime, emulated, upload) for upload in executor.uploads),
+            *(link_route(runtime, executor, link, _lost) for link in executor.links),
             OpenRoute("/metrics", _metrics, methods=["GET"]),
             OpenRoute("/openapi.json", later(partial(_contract, contract)), methods=["GET"]),
             HealthRoute(runtime),

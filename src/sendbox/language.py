@@ -10,17 +10,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sendbox import compiled
-from sendbox.engine.expect import own
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.expect import engine_subjects
+from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario.language import CLOCK, Language
+from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import OF_CALLS
 from sendbox.services.http.numbers import phones_of
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
-from sendbox.services.messaging.channels import CHANNEL_WORDS, ROWS, SENDERS, USUAL
+from sendbox.services.messaging.channels import CHANNEL_WORDS, ROWS, SENDERS, STATES, USUAL
 from sendbox.services.messaging.language.vocabulary import MESSAGING
-from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import CALLS, EMULATED
 from sendbox.services.partner import subjects as partner
 from sendbox.services.partner.language import PARTNER
@@ -28,11 +30,8 @@ from sendbox.services.verify import subjects as verify
 from sendbox.services.verify.language import VERIFY
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.world import World
-    from sendbox.scenario.vocabulary import Vocabulary
 
 
 def _phones(world: World, record: RequestRecord) -> tuple[str, ...]:
@@ -49,7 +48,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
     **partner.SUBJECTS,
     **account.SUBJECTS,
     "happenings": messaging.happenings(_HAPPENINGS),
-    **own.subjects(
+    **engine_subjects.subjects(
         operations=EMULATED,
         events=(*messaging.EVENTS, *partner.EVENTS),
         results=STATES[1:],

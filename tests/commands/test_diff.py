@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sendbox.cli import main as cli
-from sendbox.cli.diff import as_text, read
+from sendbox.cli.diff import read
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure
-from sendbox.control.replicas.journals import Journal, compare
+from sendbox.control.replicas.journals import Journal, as_text, compare
 from sendbox.playing import play
 from sendbox.playing.play_result import objects
 from tests.commands.sandbox import sandbox

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from sendbox.cli import main as cli
 from sendbox.cli import play as playing
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
-from sendbox.runtime.worlds import Conflict
+from sendbox.runtime.slot import Conflict
 
 
 def sendbox(*args: str) -> Result:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli.diff import as_text, diff
+from sendbox.cli.diff import diff
+from sendbox.control.replicas.journals import as_text
 from sendbox.runtime.ending import UNKNOWN
 from tests.box import KEY, WORLD, Box, boxed
 

@@ -13,8 +13,8 @@ from msgspec import UNSET, UnsetType
 
 from sendbox.app import SERVED
 from sendbox.contract.validators import Contract
+from sendbox.control.openapi import Schemas
 from sendbox.control.operation import ControlError
-from sendbox.control.schemas import Schemas
 from sendbox.engine.answer import COMPONENTS, Answer, Instant, enum, reference
 from sendbox.services.http import openapi
 from sendbox.services.http.openapi import WEBHOOKS

@@ -21,7 +21,7 @@ from sendbox.engine.commands.command import Stamp
 from sendbox.engine.digest import finished
 from sendbox.language import LANGUAGE
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.worlds import Slice
+from sendbox.runtime.slot import Slice
 from sendbox.services.assume import Assume
 from sendbox.services.settings import SETTINGS
 from tests.box import KEY, WORLD, Box, boxed, turns

@@ -315,7 +315,7 @@ async def test_what_has_too_many_parameters_is_parsed_nowhere(
     places = {
         "services.http.numbers": "parse_qs",
         "services.http.requests": "parse_qs",
-        "engine.kinds.own": "parse_qsl",
+        "engine.kinds.engine_kinds": "parse_qsl",
     }
     for place, name in places.items():
         monkeypatch.setattr(f"sendbox.{place}.{name}", parse)

@@ -233,7 +233,7 @@ async def test_an_advance_says_at_once_that_no_client_fetches(monkeypatch: pytes
         await box.open(deliveries="pull")
         await box.send()
         lines: list[LogLine] = []
-        box.runtime.tells = lines.append
+        box.runtime.on_log = lines.append
         moved = await box.advance("1h")
         (warning,) = moved["warnings"]
         assert warning["code"] == "outbox-not-fetched"

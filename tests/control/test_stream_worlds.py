@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.control import stream
-from sendbox.runtime.worlds import HostedWorld
+from sendbox.runtime.slot import HostedWorld
 from tests.box import START, Box, boxed, turns
 from tests.control.streaming import SEVERAL, Stream, several, streaming
 

@@ -6,7 +6,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.lists import enter
+from sendbox.services.account.http import enter_numbers
 from sendbox.services.account.orders import services
 from sendbox.services.messaging.bulk import Bulk, DecodedLine
 from sendbox.services.messaging.messaging import Messaging
@@ -29,7 +29,7 @@ def manage(world: World) -> None:
     key = subkeys.add(b"{}", currency="EUR", note="shop", default_callback_url=None, scope="full")
     assert key.billing is not None
     key.billing.balance = 10**9
-    for _ in enter(world, "blacklist", key.billing, "420777000801\n420777000802"):
+    for _ in enter_numbers(world, "blacklist", key.billing, "420777000801\n420777000802"):
         pass  # two lines: it does not pause
     Account.of(world).orders.place(services()["sender_sms_420_alnum"], "Acme", "month", key.billing, b"{}")
     bulks = Messaging.of(world).bulks

@@ -13,7 +13,7 @@ from sendbox.engine.digest import finished
 from sendbox.engine.expect import verdict as verdicts
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.subjects import Occurrence, occurrences_of
-from sendbox.engine.kinds import own
+from sendbox.engine.kinds import engine_kinds
 from sendbox.engine.kinds.rows import Line, Observer
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
@@ -25,7 +25,7 @@ def entry_view(world: World, number: int) -> dict[str, Any]:
 
 
 def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
-    return own.delivery_view(Observer(world, SERVED.kinds), delivery).json
+    return engine_kinds.delivery_view(Observer(world, SERVED.kinds), delivery).json
 
 
 def collect(world: World, catalog: Catalog, first: int = 0) -> Collected:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.services.templates.templates import Problem, Template, TemplateUse, compile_template
+from sendbox.services.templates.buttons import Problem
+from sendbox.services.templates.templates import Template, TemplateUse, compile_template
 
 
 def template(*components: dict[str, Any], status: str = "APPROVED") -> Template:

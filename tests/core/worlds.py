@@ -19,10 +19,10 @@ from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.messaging.channels import STATES
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Recipient, Send, Step
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Path, PathEntry, Rule
 from tests.scenarios import make_blueprint
 

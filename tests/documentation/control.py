@@ -12,13 +12,12 @@ from types import FunctionType
 from typing import Any, Final
 
 from sendbox.app import SERVED
-from sendbox.control.access.roles import SCOPES, Scope, denial
 from sendbox.control.openapi import document
 from sendbox.control.operation import THEN, Operation
 from sendbox.control.routes import PREFIX
 from sendbox.control.stream import STREAMED
 from sendbox.engine.answer import COMPONENTS, JsonObject
-from sendbox.runtime.teams import Token
+from sendbox.runtime.teams import SCOPES, Scope, Token, denial
 from tests.documentation.markdown import code, table
 
 #: All operations, with those that only HTTP carries.

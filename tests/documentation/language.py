@@ -14,7 +14,7 @@ from sendbox import data
 from sendbox.app import SERVED
 from sendbox.control.operation import Operation
 from sendbox.engine import durations
-from sendbox.engine.expect.conditions import INSTANT
+from sendbox.engine.expect.expectation import INSTANT
 from sendbox.engine.faults.table import CALLS, DELIVERIES, F, definition_of_calls, definitions_of_deliveries
 from sendbox.engine.forms import either, reference, sequence
 from sendbox.language import SUBJECTS
@@ -22,10 +22,9 @@ from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
 from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.shape import schema
-from sendbox.services.messaging.channels import CHANNELS, FAMILIES
+from sendbox.services.messaging.channels import CHANNELS, FAMILIES, STATES
 from sendbox.services.messaging.language.rules import ATTEMPT_RULES
 from sendbox.services.messaging.language.vocabulary import MESSAGING
-from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.subjects import EVENTS as OF_MESSAGES
 from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS as OPERATIONS

@@ -23,9 +23,9 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume, PromotionalHours
+from sendbox.services.messaging.channels import ENTRY, FAILED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.results import ENTRY, FAILED
 from sendbox.services.windows import Window
 from tests.core.asked import asked
 from tests.core.observed import canonical_in_slices, digest, digest_in_slices

@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.engine.journal import CODE, Instants, Journal, enter
-from sendbox.engine.kinds import own
+from sendbox.engine.kinds import engine_kinds
 from sendbox.services.account import kinds as account
 from sendbox.services.messaging import kinds as messaging
 from sendbox.services.partner import kinds as partner
@@ -69,7 +69,7 @@ def test_numbers_by_kind_and_place(kinds: set[str] | None, after: int, expected:
 def test_every_kind_has_one_row() -> None:
     """Each kind of the journal has a row, under its code; each row is of a kind, and no kind has two."""
     assert {CODE[kind.name]: kind for kind in SERVED.kinds.by_code.values()} == SERVED.kinds.by_code
-    parts = (own, messaging, verify, partner, account, locker)
+    parts = (engine_kinds, messaging, verify, partner, account, locker)
     assert sorted(kind.name for part in parts for kind in part.OBSERVED.kinds) == sorted(CODE)
 
 

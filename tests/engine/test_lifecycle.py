@@ -6,8 +6,18 @@ from itertools import product
 
 import pytest
 
-from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, LEGAL, IllegalTransition, legal_next
-from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, CODES, REACH, STATES
+from sendbox.services.messaging.channels import (
+    ATTEMPT,
+    ATTEMPT_READABLE,
+    ATTEMPT_SMS,
+    CHANNELS,
+    CODES,
+    LEGAL,
+    REACH,
+    STATES,
+    IllegalTransition,
+    legal_next,
+)
 from tests.documentation.parts import diagram
 
 #: Every legal pair of the channels that know whether a message was opened; nothing else is legal (A25).

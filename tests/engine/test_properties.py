@@ -24,12 +24,11 @@ from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, PromotionalHours
-from sendbox.services.messaging.channels import LEGAL, IllegalTransition
+from sendbox.services.messaging.channels import LEGAL, STATES, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Send, Shortening, Step
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule
 from sendbox.services.windows import Window
 from tests.core.observed import digest

@@ -9,7 +9,7 @@ import pytest
 from sendbox.engine.rules.rule import When, difference
 from sendbox.engine.texts import Pattern
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.channels import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Decision, Path, PathEntry, Reply
 from sendbox.services.verify.verify import Verify

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from sendbox.engine.commands.record import RequestRecord
-from sendbox.engine.expect.conditions import holds
+from sendbox.engine.expect.expectation import holds
 from sendbox.engine.expect.subjects import Occurrence, occurrences_of
 from sendbox.engine.world import World
 from sendbox.language import LANGUAGE, SUBJECTS

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.blueprint import Blueprint
-from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS
+from sendbox.exploring.watcher import in_front
 from sendbox.language import LANGUAGE
 from sendbox.scenario.environment import escape_texts
 

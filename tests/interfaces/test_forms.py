@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.engine.bounds import PARAMETERS
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.http.forms import Unreadable, media_type, read_form, relocate, unknown_parameters
+from sendbox.services.http.requests import Unreadable, media_type, read_form, relocate, unknown_parameters
 from sendbox.services.messaging.http.legacy import ROUTES
 from tests.interfaces.fakes import exchange
 

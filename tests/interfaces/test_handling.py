@@ -11,8 +11,8 @@ import pytest
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.remarks import Finding
-from sendbox.services.http.desk import call_handler
 from sendbox.services.http.exchange import Answer, Refused
+from sendbox.services.http.executor import call_handler
 
 FOUND = Finding("$", "rule", "wrong", "§4")
 ANSWER = Answer(200, b"{}")

@@ -20,7 +20,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.services.account.account import Account
 from sendbox.services.http.exchange import Route
-from sendbox.services.messaging.http.sending.errors import DENIED
+from sendbox.services.messaging.http.accepting import DENIED
 from sendbox.services.partner.partner import Partner
 from tests.box import Answer, Box, boxed
 from tests.tiers import turn

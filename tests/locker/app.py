@@ -11,8 +11,8 @@ from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, View, operations_of
 from sendbox.engine.coverage import Item
-from sendbox.engine.expect import own as expectable
-from sendbox.engine.kinds import own
+from sendbox.engine.expect import engine_subjects as expectable
+from sendbox.engine.kinds import engine_kinds
 from sendbox.engine.kinds.rows import KindTable
 from sendbox.scenario.language import Language
 from sendbox.services.account.account import Account
@@ -42,7 +42,7 @@ SERVED: Final = Served(
     operations=operations_of(control, coverage, records, export, pending, worlds, checkpoints, refused, time),
     routes=(ROUTE,),
     interfaces=(INTERFACE,),
-    kinds=KindTable(own.OBSERVED, OBSERVED),
+    kinds=KindTable(engine_kinds.OBSERVED, OBSERVED),
     subjects=SUBJECTS,
     dimensions={"operations": "Operations", "fields": "Fields", "parcels": "States of parcels"},
     facts=[Item("parcels", state, "", "scenario", "lockers: [{kept: 1h}]") for state in PARCEL],

@@ -17,8 +17,7 @@ import pytest
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.page import lines
-from sendbox.page.answers import FOLDER, TYPES, assets
-from sendbox.page.bundle import bundle, imports
+from sendbox.page.answers import FOLDER, TYPES, assets, bundle, imports
 from sendbox.page.routes import FIRST_ROWS
 from sendbox.runtime.teams import parse_tokens
 from sendbox.runtime.worlds import Runtime

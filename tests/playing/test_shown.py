@@ -17,9 +17,8 @@ from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.kinds.narration import Names, Narrator, short_line
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, Played, play
-from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escape, mermaid
 from sendbox.playing.rows import rows
-from sendbox.playing.text import MESSAGES, text
+from sendbox.playing.text import LENGTH, MESSAGES, PHONES, ROWS, escape, mermaid, text
 from sendbox.services.messaging.messaging import Messaging
 from tests.core.observed import verdict
 

@@ -10,8 +10,8 @@ import httpx
 import orjson
 import pytest
 
-from sendbox.recording import callbacks
-from sendbox.recording.callbacks import Callbacks
+from sendbox.recording import proxy
+from sendbox.recording.proxy import Callbacks
 from tests.commands.sandbox import sandbox
 from tests.recording.recording import exchanged, recording, request
 from tests.serving import free_port
@@ -19,7 +19,7 @@ from tests.webhooks.receiver import OK, answering, header, receiving
 
 OURS = "https://hooks.example"
 MINE = "https://u:p@client.example/in?a=1"
-FIRST, SECOND = f"https://u:p@hooks.example{callbacks.PATH}0", f"{OURS}{callbacks.PATH}1"
+FIRST, SECOND = f"https://u:p@hooks.example{proxy.PATH}0", f"{OURS}{proxy.PATH}1"
 
 #: Requests without an address to replace.
 UNCHANGED: list[Any] = [{"callback": ""}, {"callback": "https://["}, {"callback": FIRST}, {"to": []}]
@@ -59,16 +59,14 @@ def test_paths_lead_back() -> None:
     """A path has its address, with the query that came; what was never given out has none."""
     given = Callbacks(OURS, print)
     given.replace(orjson.dumps([{"callback": MINE}, {"callback": "http://b.example/"}, {"callback": MINE}]))
-    originals = [
-        given.original(f"{callbacks.PATH}{number}", query) for number, query in ((0, ""), (0, "e=1"), (1, "e"))
-    ]
+    originals = [given.original(f"{proxy.PATH}{number}", query) for number, query in ((0, ""), (0, "e=1"), (1, "e"))]
     assert originals == ["https://client.example/in?a=1", "https://client.example/in?a=1&e=1", "http://b.example/?e"]
-    assert [given.original(path, "") for path in ("/0", f"{callbacks.PATH}2", f"{callbacks.PATH}x")] == [None] * 3
+    assert [given.original(path, "") for path in ("/0", f"{proxy.PATH}2", f"{proxy.PATH}x")] == [None] * 3
 
 
 def test_a_bound_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Further addresses stay as they are, which is said once."""
-    monkeypatch.setattr(callbacks, "MAX_ADDRESSES", 1)
+    monkeypatch.setattr(proxy, "MAX_ADDRESSES", 1)
     said: list[str] = []
     given = Callbacks(OURS, said.append)
     bodies = [orjson.dumps({"callback": f"http://{name}.example"}) for name in "abc"]
@@ -106,9 +104,9 @@ async def test_a_webhook_goes_over_the_recorder(tmp_path: Path) -> None:
         assert header(first, "Host") == f"127.0.0.1:{client.port}"
         events = orjson.loads(first.partition(b"\r\n\r\n")[2])
         assert events[0]["message_id"] == sent.json()["accepted"][0]["message_id"]
-        assert await exchanged(port, request(f"POST {callbacks.PATH}99", b"[]")) == b""
-        await recorder.line(f"{callbacks.PATH}99 is no address that this recorder gave out")
-        await exchanged(port, request(f"POST {callbacks.PATH}0", b'[{"result": "odd"}]'))
+        assert await exchanged(port, request(f"POST {proxy.PATH}99", b"[]")) == b""
+        await recorder.line(f"{proxy.PATH}99 is no address that this recorder gave out")
+        await exchanged(port, request(f"POST {proxy.PATH}0", b'[{"result": "odd"}]'))
         assert "POST /hook: webhook: " in await recorder.line(": webhook: ")
     webhooks = [entry for entry in recorder.entries() if entry.get("_webhook")]
     assert [entry["response"]["content"]["text"] for entry in webhooks] == ["ok"] * 7

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.recording.checking import Checker
+from sendbox.recording.recorder import Checker
 from sendbox.recording.standins import StandIns
-from sendbox.services.http.forms import FORM
+from sendbox.services.http.requests import FORM
 from tests.recording.test_masking import call
 
 CHECKER: Final = Checker()

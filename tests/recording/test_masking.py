@@ -18,13 +18,12 @@ from sendbox.contract import schemas
 from sendbox.engine.kinds.masking import KEYS, SECRETS
 from sendbox.interfaces import ROUTES, UPLOADS
 from sendbox.recording import standins
-from sendbox.recording.checking import Checker
 from sendbox.recording.exchange import Body, Budget, Exchange
 from sendbox.recording.har import HarFile
-from sendbox.recording.recorder import Recorder
+from sendbox.recording.recorder import Checker, Recorder
 from sendbox.recording.standins import StandIns
 from sendbox.services.http.exchange import Route
-from sendbox.services.http.forms import FORM
+from sendbox.services.http.requests import FORM
 
 SERVICE: Final = "https://api.service.example"
 DEFINITIONS: Final = schemas.load(data.folder("schemas"))

@@ -19,7 +19,7 @@ import pytest
 from sendbox.control import operation, replaying
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.world import World
-from sendbox.services.http.desk import Desk, Handled, Work
+from sendbox.services.http.executor import CallExecutor, Handled, Work
 
 #: What is left out of a fingerprint, by class and name, and why.
 LEFT_OUT: Final[dict[tuple[str, str], str]] = {
@@ -170,9 +170,9 @@ def guarded() -> Iterator[Guard]:
         for name in ("run", "enter", "outcome", "request", "begin"):
             patch.setattr(World, name, _method(guard, f"World.{name}", getattr(World, name)))
         patch.setattr(World, "dispose", _last(guard, World.dispose))
-        patch.setattr(Desk, "follow", _following(guard, Desk.follow))
-        for name in ("serve", "unserved", "upload"):
-            patch.setattr(Desk, name, _work(guard, f"Desk.{name}", getattr(Desk, name)))
+        patch.setattr(CallExecutor, "follow", _following(guard, CallExecutor.follow))
+        for name in ("serve", "refuse_unserved", "upload"):
+            patch.setattr(CallExecutor, name, _work(guard, f"CallExecutor.{name}", getattr(CallExecutor, name)))
         acting = _acting(guard, operation.acting)
         patch.setattr(operation, "acting", acting)
         patch.setattr(replaying, "acting", acting)
@@ -199,18 +199,18 @@ def _last(guard: Guard, method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _following(guard: Guard, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def called(desk: Desk, world: World, call: Any, link: Any) -> Any:
+    def called(executor: CallExecutor, world: World, call: Any, link: Any) -> Any:
         with guard.scope(world, f"{call.method} {call.path}", records=lambda: True):
-            return method(desk, world, call, link)
+            return method(executor, world, call, link)
 
     return called
 
 
 def _work(guard: Guard, what: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def called(desk: Desk, world: World, *given: Any) -> Any:
+    def called(executor: CallExecutor, world: World, *given: Any) -> Any:
         with guard.scope(world, what):
-            done = method(desk, world, *given)
+            done = method(executor, world, *given)
         return done if isinstance(done, Handled) else _steps(guard, what, world, done)
 
     return called

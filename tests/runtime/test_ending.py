@@ -361,7 +361,7 @@ async def test_a_server_that_is_full_does_not_deny_a_key() -> None:
     async with boxed(max_worlds=1) as box:
         await box.send()
         lines: list[LogLine] = []
-        box.runtime.tells = lines.append
+        box.runtime.on_log = lines.append
         assert (await box.post("/v2/message", {"body": "Hi"}, x_api_key="test-2")).status == 503
         (line,) = lines
         assert line.message == "full /v2/message: 1 worlds are open, the cap; close worlds, or raise --max-worlds"

@@ -9,7 +9,7 @@ import pytest
 
 from sendbox.engine.timeline import Goal
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.worlds import Conflict
+from sendbox.runtime.slot import Conflict
 from tests.box import KEY, START, WORLD, Box, Reading, at, boxed, turns
 from tests.receivers import Events, answering, receiving
 

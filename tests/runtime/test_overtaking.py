@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.runtime.worlds import HostedWorld, Slice
+from sendbox.runtime.slot import HostedWorld, Slice
 from sendbox.server.listener import HttpServer
 from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.faulty import faulty, results

@@ -17,8 +17,8 @@ from sendbox.engine.timeline import Goal
 from sendbox.runtime.ending import UNKNOWN
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.slot import Capped, spread
-from sendbox.runtime.worlds import Conflict, Runtime
+from sendbox.runtime.slot import Capped, Conflict, spread
+from sendbox.runtime.worlds import Runtime
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging
@@ -63,7 +63,7 @@ async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: 
     """A key opens its world, or is denied with the reason and what to do, in the list and in the log."""
     box = runtime(**settings)
     lines: list[LogLine] = []
-    box.tells = lines.append
+    box.on_log = lines.append
     hosted = box.find(key, "/v2/message")
     if why is None:
         assert hosted is not None

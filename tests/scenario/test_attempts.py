@@ -11,7 +11,7 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import Assume, Timing
-from sendbox.services.messaging.results import WAYS
+from sendbox.services.messaging.channels import WAYS
 from sendbox.services.messaging.rules.conditions import Payload
 from sendbox.services.messaging.rules.rules import Click, PathEntry, Reply
 from sendbox.services.messaging.rules.rules import Path as Way

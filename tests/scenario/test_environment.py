@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.delivery.faults.requests import Answer
-from sendbox.engine.expect.conditions import Condition, Range
+from sendbox.engine.expect.expectation import Condition, Range
 from sendbox.engine.texts import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario import library

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.durations import Moment
-from sendbox.engine.expect.conditions import Condition, Range
-from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.expectation import Condition, Expectation, Range
 from sendbox.engine.texts import Pattern
 from sendbox.language import SUBJECTS
 from sendbox.scenario.shape import schema

@@ -16,8 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate
-from sendbox.engine.expect.conditions import Condition, Not, Range
-from sendbox.engine.expect.expectation import SOME, Expectation, Share
+from sendbox.engine.expect.expectation import SOME, Condition, Expectation, Not, Range, Share
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.playing import play

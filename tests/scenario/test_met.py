@@ -19,9 +19,8 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.orders import services
 from sendbox.services.advice import ADVICE, OF_CALLS
 from sendbox.services.http.numbers import FIELDS
-from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.channels import ROWS, WAYS
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.results import WAYS
 from sendbox.services.operations import CALLS, EMULATED
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import TEMPLATE

@@ -13,9 +13,8 @@ from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
-from sendbox.services.messaging.channels import CHANNELS, FAMILIES
+from sendbox.services.messaging.channels import CHANNELS, FAMILIES, STATES, WAYS
 from sendbox.services.messaging.model import ASKED, POSTED
-from sendbox.services.messaging.results import STATES, WAYS
 from tests.scenarios import compiled, load
 
 SCHEMA = shape.schema()

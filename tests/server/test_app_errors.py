@@ -17,9 +17,9 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.kinds.masking import masked
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import read_body
-from sendbox.services.http.desk import Desk
 from sendbox.services.http.exchange import Answer as Reply
 from sendbox.services.http.exchange import Exchange
+from sendbox.services.http.executor import CallExecutor
 from sendbox.settings import Settings
 from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.scenarios import load
@@ -162,7 +162,7 @@ async def test_s7_1_an_unexpected_error_is_500(caplog: pytest.LogCaptureFixture)
     async with boxed() as box:
         runtime = box.runtime
         route = next(each for each in SERVED.routes if each.path == "/v2/message")
-        table = Emulated(runtime, Desk(Contract(), [_with(route, broken)], ()), _empty)
+        table = Emulated(runtime, CallExecutor(Contract(), [_with(route, broken)], ()), _empty)
         box.app = table.handle
         with caplog.at_level(logging.ERROR, "sendbox"):
             answer = await box.post("/v2/message", MESSAGE, x_api_key=KEY)
@@ -183,13 +183,13 @@ async def test_answers_are_held_against_the_contract() -> None:
     async with boxed() as box:
         route = next(each for each in SERVED.routes if each.path == "/v2/message")
         wrong = _with(route, lambda exchange: Reply(200, b'{"request_id": 5}'))
-        box.app = Emulated(box.runtime, Desk(Contract(), [wrong], ()), _empty).handle
+        box.app = Emulated(box.runtime, CallExecutor(Contract(), [wrong], ()), _empty).handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         (violation,) = box.runtime.violations
         assert violation.startswith("sendMessage answered b'{\"request_id\": 5}': ")
         box.runtime.violations.clear()
         undeclared = _with(route, lambda exchange: Reply(599, b"not JSON"))
-        box.app = Emulated(box.runtime, Desk(Contract(), [undeclared], ()), _empty).handle
+        box.app = Emulated(box.runtime, CallExecutor(Contract(), [undeclared], ()), _empty).handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         assert box.runtime.violations == []
 

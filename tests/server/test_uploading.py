@@ -264,7 +264,7 @@ async def test_the_digest_of_two_worlds_with_one_file_is_equal() -> None:
 async def test_the_first_bad_line_needs_no_import_on_the_loop() -> None:
     """With a contract that defers its explainer, a bad line is explained all the same."""
     from sendbox.services.messaging.bulk import Bulk
-    from sendbox.services.messaging.http.rest.uploads import line_decoder
+    from sendbox.services.messaging.http.rest.routes import line_decoder
 
     async with boxed() as box:
         await box.send()

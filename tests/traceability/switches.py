@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from sendbox import app
 from sendbox.contract.schemas import Node
+from sendbox.services.account import http as account_http
 from sendbox.services.account import orders
 from sendbox.services.account.account import Account
-from sendbox.services.account.http import keys, lists
 from sendbox.services.account.keys import Billing
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.messaging import channels, events, messaging
@@ -204,7 +204,7 @@ def keys_from_ten(patch: pytest.MonkeyPatch) -> None:
 @_proof("s2_5-04", "blacklist-counts-and-normalizes")
 def listed_as_written(patch: pytest.MonkeyPatch) -> None:
     """Of a line of a list the digits are kept, without a calling code."""
-    patch.setattr(lists, "numbers", SimpleNamespace(normalize=lambda line, _: re.sub(r"\D", "", line) or None))
+    patch.setattr(account_http, "notation", SimpleNamespace(normalize=lambda line, _: re.sub(r"\D", "", line) or None))
 
 
 @_proof("s2_5-10", "services-are-a-tree")
@@ -264,7 +264,7 @@ def listed_at_once(patch: pytest.MonkeyPatch) -> None:
 @_proof("s4_4-03", "optout-holds-promotional-messages-only")
 def one_list_for_both(patch: pytest.MonkeyPatch) -> None:
     """What is opted out is blacklisted."""
-    _around(patch, lists, "enter", lambda old, world, _name, *rest: old(world, "blacklist", *rest))
+    _around(patch, account_http, "enter_numbers", lambda old, world, _name, *rest: old(world, "blacklist", *rest))
 
 
 @_proof("s4_4-05", "rows-101-are-two-pages")
@@ -290,7 +290,7 @@ def callback_is_not_kept(patch: pytest.MonkeyPatch) -> None:
     def read(old: Any, exchange: Exchange, *more: str) -> Any:
         return {name: value for name, value in old(exchange, *more).items() if name != "default_callback_url"}
 
-    _around(patch, keys, "read_body", read)
+    _around(patch, account_http, "read_body", read)
 
 
 # --- Verify, keys, events, partner

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
-from sendbox.engine.regex import regex
-from sendbox.engine.texts import Pattern
+from sendbox.engine.texts import Pattern, regex
 from sendbox.runtime.callbacks import is_local, literal
 from sendbox.runtime.callbacks import origin as parsed
 from sendbox.settings import PORT

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -15,10 +15,8 @@ from sendbox.cli.files import code_of, source_of
 from sendbox.cli.options import FILES, format_option
 from sendbox.cli.outcome import CANNOT, OK, Failure, one_line
 from sendbox.language import LANGUAGE
+from sendbox.scenario.model import Problem
 from sendbox.scenario.shape import UNIT
-
-if TYPE_CHECKING:
-    from sendbox.scenario.model import Problem
 
 
 @click.command()

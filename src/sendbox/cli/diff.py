@@ -25,8 +25,6 @@ from sendbox.control.replicas.journals import Difference, Entry, Journal, as_tex
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import instant
 
-__all__ = ["as_object", "as_text", "diff", "read"]
-
 _WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
 #: Entries that the digest leaves out.
 _CONTROL: Final = frozenset({"opened", "reset", "restored", "control", "timeline"})

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 import httpx
@@ -23,33 +23,29 @@ from sendbox.cli.options import converter, format_option
 from sendbox.cli.outcome import NO, USAGE, Failure, format_json, json_of
 from sendbox.contract.validators import contract_of
 from sendbox.engine.answer import JsonMapping, JsonObject
-from sendbox.engine.durations import instant, iso, moment, show
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.durations import Moment, instant, iso, moment, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Narrator
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
+from sendbox.engine.world import World
 from sendbox.runtime.policy import Outcome
-from sendbox.runtime.slot import Conflict
+from sendbox.runtime.slot import Conflict, HostedWorld
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.application import Application
 from sendbox.server.loop import new_loop
 from sendbox.server.wire import AsgiCall
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import CHANNELS, ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.explain import checks, explain
 from sendbox.services.messaging.rules.explained import dry_run
 from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify
 from sendbox.settings import Settings
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.durations import Moment
-    from sendbox.engine.world import World
-    from sendbox.runtime.slot import HostedWorld
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.server.application import Application
-    from sendbox.services.messaging.records import Message
 
 #: The recipient of a message from options that name none.
 USUAL_PHONE: Final = "420777000100"

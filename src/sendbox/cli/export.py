@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
@@ -20,9 +19,7 @@ from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, json_of, one_lin
 from sendbox.control.catalog import catalog
 from sendbox.control.reports import coverage
 from sendbox.control.reports.coverage import Report, Unreadable, scope_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.texts import Pattern
+from sendbox.engine.texts import Pattern
 
 
 @click.command()

@@ -11,7 +11,7 @@ import click
 
 from sendbox import compiled, data
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line, write_output
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint

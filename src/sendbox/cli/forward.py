@@ -13,7 +13,7 @@ import contextlib
 import ssl
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 import click
@@ -25,13 +25,11 @@ from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.kinds.masking import MASK
+from sendbox.engine.texts import Pattern
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
 from sendbox.server.instance import Instances, authorization, routing
-
-if TYPE_CHECKING:
-    from sendbox.engine.texts import Pattern
 
 T = TypeVar("T")
 #: Real seconds a sandbox may take to accept a connection or a request.
@@ -104,7 +102,7 @@ def _client_of(origin: str, cacert: str | None, instances: Instances) -> httpx.A
     return httpx.AsyncClient(
         base_url=f"{origin}/_sandbox",
         headers=authorization(address.token()),
-        verify=_trust(cacert),
+        verify=_ssl_context(cacert),
         timeout=httpx.Timeout(CONNECT, read=POLL_ANSWER, pool=None),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),  # a long poll for each world
         trust_env=False,
@@ -216,7 +214,7 @@ class _Forwarder:
                 self._say(f"webhooks of {one_line(world)} under way: {len(under_way)}; it ends after them")
             await asyncio.gather(*under_way.values())
         finally:
-            await _cancelled([ending, *under_way.values(), *([] if poll is None else [poll])])
+            await _cancel_all([ending, *under_way.values(), *([] if poll is None else [poll])])
 
     async def forward_fitting(self, pattern: Pattern) -> None:
         """Those of all worlds whose names fit, which are looked for whenever the stream says that worlds opened."""
@@ -234,7 +232,7 @@ class _Forwarder:
                 for name, task in list(carried.items()):
                     if task.done():
                         del carried[name]
-                        self._ended(name, task)
+                        self._note_end(name, task)
                         opened.set()  # it may be open again
                 if waking.done():
                     opened.clear()
@@ -246,9 +244,9 @@ class _Forwarder:
                     waking = asyncio.create_task(opened.wait())
             await asyncio.gather(*carried.values())
         finally:
-            await _cancelled([ending, waking, watching, *carried.values()])
+            await _cancel_all([ending, waking, watching, *carried.values()])
 
-    def _ended(self, world: str, task: asyncio.Task[None]) -> None:
+    def _note_end(self, world: str, task: asyncio.Task[None]) -> None:
         """A world is carried no longer. Raises what else than its end was the reason."""
         try:
             task.result()
@@ -295,10 +293,10 @@ async def _result_before(end: asyncio.Event, asking: Coroutine[object, object, T
             raise _Ended
         return question.result()
     finally:
-        await _cancelled([question, ending])
+        await _cancel_all([question, ending])
 
 
-async def _cancelled(tasks: Iterable[asyncio.Task[object]]) -> None:
+async def _cancel_all(tasks: Iterable[asyncio.Task[object]]) -> None:
     """Cancels tasks, and waits until they have ended."""
     cancelled = list(tasks)
     for task in cancelled:
@@ -397,7 +395,7 @@ async def _explain_lost_connection(
                 await _result_before(end, control.get(path, timeout=CONNECT))  # an answer of another server raises
                 raise Failure(CANNOT, f"{broken.message}; it answers again: start forward again")
     finally:
-        await _cancelled([ending])
+        await _cancel_all([ending])
     raise Failure(CANNOT, f"{broken.message}; it is gone: it has not answered since")
 
 
@@ -435,7 +433,7 @@ async def _world(control: httpx.AsyncClient, world: str | None) -> tuple[str, bo
     return address.only_world(worlds), False
 
 
-def _trust(cacert: str | None) -> ssl.SSLContext:
+def _ssl_context(cacert: str | None) -> ssl.SSLContext:
     context = ssl.create_default_context()
     if cacert is not None:
         try:

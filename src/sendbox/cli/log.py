@@ -12,16 +12,13 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from sendbox.cli.outcome import one_line
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.masking import MASK
 from sendbox.runtime import wall
-from sendbox.runtime.interface import LogLine
-
-if TYPE_CHECKING:
-    from sendbox.runtime.interface import Level
+from sendbox.runtime.interface import Level, LogLine
 
 #: How lines are written.
 Form = Literal["text", "json"]

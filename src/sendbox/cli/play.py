@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 import orjson
@@ -15,14 +15,11 @@ from sendbox.cli.files import source_of, unusable
 from sendbox.cli.options import DURATION, FILES, SEED, format_option
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure
 from sendbox.playing import text
-from sendbox.playing.mermaid import mermaid
-from sendbox.playing.play_result import objects
+from sendbox.playing.play_result import Played, objects
 from sendbox.playing.player import play as run
-from sendbox.runtime.worlds import Conflict
+from sendbox.playing.text import mermaid
+from sendbox.runtime.slot import Conflict
 from sendbox.scenario.model import ScenarioError
-
-if TYPE_CHECKING:
-    from sendbox.playing.play_result import Played
 
 #: Replacements for characters that the encoding of a terminal does not have.
 _ASCII: Final = str.maketrans({"→": ">", "…": "~"})

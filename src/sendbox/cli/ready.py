@@ -6,7 +6,7 @@ import http.client
 import json
 import ssl
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import click
@@ -14,10 +14,8 @@ import click
 from sendbox.cli import address
 from sendbox.cli.options import DURATION, URL, WholeNumber, option_sources
 from sendbox.cli.outcome import NO, USAGE, Failure, one_line
+from sendbox.engine.answer import JsonObject
 from sendbox.runtime import wall
-
-if TYPE_CHECKING:
-    from sendbox.engine.answer import JsonObject
 
 #: Real seconds an answer may take, and between two questions.
 ANSWER_TIMEOUT: Final = 5.0

@@ -17,11 +17,9 @@ from sendbox.cli.outcome import CANNOT, OK, Failure
 from sendbox.cli.serve import Options, listen, serve_options
 from sendbox.cli.signals import on_signals
 from sendbox.engine.bounds import parse_size
-from sendbox.recording.callbacks import Callbacks
-from sendbox.recording.checking import Checker
 from sendbox.recording.har import HarFile
-from sendbox.recording.proxy import MAX_CONNECTIONS, Proxy
-from sendbox.recording.recorder import Recorder
+from sendbox.recording.proxy import MAX_CONNECTIONS, Callbacks, Proxy
+from sendbox.recording.recorder import Checker, Recorder
 from sendbox.runtime.callbacks import Callbacks as Places
 from sendbox.runtime.sender import Sender
 from sendbox.server.loop import new_loop

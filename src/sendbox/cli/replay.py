@@ -13,7 +13,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -29,17 +29,15 @@ from sendbox.comparing.agreement import agree, scenario_text
 from sendbox.comparing.comparison import comparison
 from sendbox.contract.validators import contract_of
 from sendbox.control.export import record
+from sendbox.control.operation import Control, Served
 from sendbox.control.replaying import Diverged, Replay
 from sendbox.control.replicas.leaning import lines as told
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import JsonObject, plain
 from sendbox.engine.commands.command import Open
-from sendbox.runtime.worlds import Conflict
+from sendbox.runtime.slot import Conflict
 from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Control, Served
 
 T = TypeVar("T")
 

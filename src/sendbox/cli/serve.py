@@ -34,21 +34,20 @@ from sendbox.contract.validators import Contract
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import show
 from sendbox.engine.kinds.masking import MASK
+from sendbox.engine.timeline import Mode
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.store import open_store
-from sendbox.runtime.store.store import StoreError, Unavailable
-from sendbox.runtime.worlds import BEGINS
+from sendbox.runtime.store.store import Store, StoreError, Unavailable
+from sendbox.runtime.teams import Token
+from sendbox.runtime.worlds import BEGINS, Runtime
 from sendbox.server.listener import CannotListen, HttpServer
 from sendbox.server.loop import new_loop
 from sendbox.settings import OPTIONS, Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.timeline import Mode
-    from sendbox.runtime.store.store import Store
-    from sendbox.runtime.teams import Token
-    from sendbox.runtime.worlds import Runtime
+
 
 #: An application of ASGI, or what one sends its messages to.
 App = Callable[..., Awaitable[None]]
@@ -179,7 +178,7 @@ async def serving(
         try:
             store = _open_store(options, closing)
             app = make_app(
-                options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped, store=store
+                options.settings, blueprint, Contract(deferred=True), on_log=log, dropped=dropped, store=store
             )
         except StoreError as error:
             raise Failure(CANNOT, options.blamed(str(error), "data")) from None

@@ -13,7 +13,7 @@ import click
 from sendbox.cli import address
 from sendbox.cli.options import OUTPUT, TOKEN, URL, WORLD, format_option
 from sendbox.cli.outcome import NO, OK, one_line, write_output
-from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, warned, warning_lines
+from sendbox.engine.expect.verdict import distrust_reason, lines, proves, reasons, warned, warning_lines
 
 if TYPE_CHECKING:
     from sendbox.control.records import Verdict
@@ -41,7 +41,8 @@ def verdict_command(url: str | None, world: str | None, format: str, output: Pat
       sendbox verdict --url http://sandbox:7357 --world test-demo --format junit --output verdict.xml
     """
     name, judged = verdict(world, url or address.default(), strict=strict)
-    write_output(format_verdict(name, judged, format, strict=strict), output)
+    text = _as_junit(name, judged, strict=strict) if format == "junit" else _FORMATS[format](judged)
+    write_output(text, output)
     return code(judged)
 
 
@@ -53,11 +54,6 @@ def verdict(world: str | None, url: str, *, strict: bool = False) -> tuple[str, 
     origin = address.origin(url)
     world = address.world_at(origin, world)
     return world, address.call(origin, "verdict", world, {"ended": True, **({"strict": True} if strict else {})})
-
-
-def format_verdict(world: str, judged: Verdict, form: str, *, strict: bool = False) -> str:
-    """A verdict in a format: text, json, junit; with `strict` each warning of it is a failed test case of JUnit."""
-    return _as_junit(world, judged, strict=strict) if form == "junit" else _FORMATS[form](judged)
 
 
 def code(judged: Verdict) -> int:
@@ -79,7 +75,7 @@ def _as_junit(world: str, judged: Verdict, *, strict: bool) -> str:
     Warnings stand in `system-out`, or, with `strict`, each is a failed test case.
     """
     wrong = judged["warnings"] if strict else []
-    views, doubt = judged["expectations"], untrusted(judged)
+    views, doubt = judged["expectations"], distrust_reason(judged)
     doubted = "the verdict can be trusted"
     if not views:
         doubt, doubted = doubt or "nothing is expected: the scenario has no expect", "something is expected"

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sendbox.app import SERVED
 from sendbox.comparing.comparison import ComparedCall, Differences, Trial, candidates, compared_calls, open_session
 from sendbox.comparing.differences import STATUS, Difference, mask_text
+from sendbox.comparing.recording import RecordedCall
 from sendbox.comparing.report import differing as count_differing
 from sendbox.comparing.report import path_of
 from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
+from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario.write import dump
 from sendbox.server.loop import new_loop
 from sendbox.services.assumptions import registry
 from sendbox.services.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from sendbox.comparing.recording import RecordedCall
-    from sendbox.engine.blueprint import Blueprint
 
 #: A difference of statuses hides all others, so it counts for more; a call without an answer for more still.
 _STATUS: Final = 1_000

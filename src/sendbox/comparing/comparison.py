@@ -5,26 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.comparing.differences import STATUS, Difference, StatusAndBody, compare
+from sendbox.comparing.recording import RecordedCall
 from sendbox.comparing.running import CallOutcome, Run
+from sendbox.contract.findings import Pairs
 from sendbox.contract.validators import Contract, contract_of
 from sendbox.control.catalog import catalog
 from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
+from sendbox.engine.blueprint import Blueprint
 from sendbox.playing.player import ORIGIN
 from sendbox.scenario.model import ScenarioError
+from sendbox.server.application import Application
 from sendbox.server.loop import new_loop
 from sendbox.services.assumptions import registry
 from sendbox.settings import Settings
-
-if TYPE_CHECKING:
-    from sendbox.comparing.recording import RecordedCall
-    from sendbox.contract.findings import Pairs
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.server.application import Application
 
 Differences = dict[int, dict[tuple[str, str], Difference]]
 
@@ -131,7 +129,7 @@ def compared_calls(
             one,
             tuple(
                 NamedDifference(
-                    difference, _touched(difference, one, settings), settings, bool(settings) and not agreed
+                    difference, _assumptions_of(difference, one, settings), settings, bool(settings) and not agreed
                 )
                 for sign, difference in differing.get(place, {}).items()
                 for agreed in [agreeing.get((place, sign), [])]
@@ -173,7 +171,7 @@ def _of_operation(one: CallOutcome) -> Iterable[str]:
     return () if one.place is None or one.place.route is None else one.place.route.assumed
 
 
-def _touched(difference: Difference, one: CallOutcome, agreeing: Sequence[Alternative]) -> tuple[str, ...]:
+def _assumptions_of(difference: Difference, one: CallOutcome, agreeing: Sequence[Alternative]) -> tuple[str, ...]:
     """The assumptions of settings that agree, else that of our schema, else those that our answer relied on."""
     if agreeing:
         return tuple(dict.fromkeys(other.assumption for other in agreeing))

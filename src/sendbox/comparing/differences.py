@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import orjson
 
 from sendbox.contract.findings import MISSING, Pairs, Path, by_place, differing, json_path, show
 from sendbox.contract.schemas import inlined, name_of
+from sendbox.contract.validators import Contract
 from sendbox.engine.answer import JsonObject
-
-if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
 
 
 class Rule(NamedTuple):

@@ -64,7 +64,7 @@ class Names:
             for side, entries in enumerate((left, right)):
                 for entry in entries:
                     names = self._names(entry[1], recorded=side == 0)
-                    labels = frozenset(_labels(entry[1]))
+                    labels = frozenset(label for label in _texts(entry[1]) if is_label(*label))
                     about = labels if with_labels else None if names else frozenset(filter(_is_number, labels))
                     groups[names, about][side].append(entry)
             for ours, others in groups.values():
@@ -85,11 +85,6 @@ def _texts(entry: object) -> Iterable[tuple[str, str]]:
     """The texts of an entry with their fields; the field of an entry that is a text has no name."""
     fields = entry if isinstance(entry, dict) else {"": entry}
     return [(field, value) for field, value in fields.items() if isinstance(value, str)]
-
-
-def _labels(entry: object) -> Iterable[tuple[str, str]]:
-    """The texts of an entry that are the same wherever the calls are made."""
-    return [(field, text) for field, text in _texts(entry) if is_label(field, text)]
 
 
 def _is_number(label: tuple[str, str]) -> bool:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
 from sendbox import __version__
+from sendbox.comparing.comparison import ComparedCall, NamedDifference
 from sendbox.comparing.differences import Difference, mask_text
-from sendbox.comparing.running import OUTSIDE
+from sendbox.comparing.running import OUTSIDE, CallOutcome
 from sendbox.engine.answer import JsonObject
 from sendbox.services.assumptions import registry
-
-if TYPE_CHECKING:
-    from sendbox.comparing.comparison import ComparedCall, NamedDifference
-    from sendbox.comparing.running import CallOutcome
 
 #: The greatest number of assumptions of an operation that are named where nothing says which one it is.
 _MAX_ASSUMPTIONS: Final = 4

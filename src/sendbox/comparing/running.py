@@ -9,29 +9,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 
 from sendbox.comparing.differences import StatusAndBody, is_id
 from sendbox.comparing.names import Names
+from sendbox.comparing.recording import RecordedCall
 from sendbox.contract.findings import MISSING, differing
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.coverage import Catalog, Collector
 from sendbox.engine.timeline import Goal
 from sendbox.playing.player import ORIGIN
 from sendbox.playing.sample_client import call_app
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.slot import HostedWorld
+from sendbox.server.application import Application
 from sendbox.server.origin import key_field
+from sendbox.services.http.exchange import Route, RouteTable
 from sendbox.services.verify.verify import Verify
-
-if TYPE_CHECKING:
-    from sendbox.comparing.recording import RecordedCall
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.runtime.worlds import HostedWorld
-    from sendbox.server.application import Application
-    from sendbox.services.http.exchange import Route, RouteTable
 
 #: The key of calls whose own was never accepted: it opens no world.
 UNKNOWN: Final = "unknown-key"
@@ -79,7 +77,7 @@ class Run:
         #: where the journal has each call, by its number
         self._entries: dict[int, str] = {}
         self._worlds: dict[str, HostedWorld] = {}
-        for position, key in enumerate(accepted_keys(calls, app.desk.paths), 1):
+        for position, key in enumerate(accepted_keys(calls, app.executor.paths), 1):
             hosted = runtime.open(
                 f"test-compare-{number}-{position}",
                 blueprint=blueprint,
@@ -94,17 +92,17 @@ class Run:
     async def make_calls(self) -> list[CallOutcome]:
         """Makes all calls, and closes the worlds."""
         try:
-            outcomes = [await self._made(call) for call in self._calls]
+            outcomes = [await self._repeat_call(call) for call in self._calls]
             return self._leaning(outcomes)
         finally:
             for hosted in self._worlds.values():
                 self._runtime.close(hosted)
 
-    async def _made(self, call: RecordedCall) -> CallOutcome:
+    async def _repeat_call(self, call: RecordedCall) -> CallOutcome:
         url = self._replaced(call.url)
         given_out = url != call.url and url.startswith(ORIGIN)
         path = urlsplit(url).path
-        place = Place(path, None) if given_out else find(self._app.desk.paths, call.method, path, call.fields)
+        place = Place(path, None) if given_out else find(self._app.executor.paths, call.method, path, call.fields)
         if place is None or (place.route is None and not given_out):
             return CallOutcome(None, why=OUTSIDE)
         if call.incomplete:

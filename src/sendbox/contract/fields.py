@@ -11,12 +11,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from sendbox.contract.schemas import Node
 from sendbox.engine.answer import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from sendbox.contract.schemas import Node
 
 _LINK: Final = "https://client.example/picture.png"
 #: What stands in a request where a field of this name, or of this end of a path, is needed.

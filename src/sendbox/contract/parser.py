@@ -12,8 +12,8 @@ import orjson
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
+from sendbox.engine.texts import regex
 
 #: How compressed data begins.
 GZIP: Final = b"\x1f\x8b"

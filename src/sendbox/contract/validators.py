@@ -12,20 +12,19 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
 from sendbox.contract import schemas
 from sendbox.contract.findings import Problem, explain, foreign
 from sendbox.engine.answer import JsonMapping
+from sendbox.engine.remarks import Finding
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-    from sendbox.engine.remarks import Finding
 
 #: So many reasons are looked for in one value.
 MAX_PROBLEMS: Final = 100

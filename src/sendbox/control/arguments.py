@@ -4,39 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 import msgspec
-from msgspec.inspect import (
-    BoolType,
-    DictType,
-    IntType,
-    ListType,
-    Metadata,
-    NoneType,
-    StrType,
-    Type,
-    UnionType,
-    type_info,
-)
+from msgspec import inspect
 
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject, enum, keywords
 from sendbox.engine.durations import duration, excerpt, instant
 from sendbox.engine.texts import foreign
-
-if TYPE_CHECKING:
-    from sendbox.runtime.bounds import Builder
+from sendbox.runtime.bounds import Builder
 
 K = TypeVar("K")
 V = TypeVar("V")
 _FLAGS: Final[Mapping[object, bool]] = {"true": True, "1": True, 1: True, "false": False, "0": False, 0: False}
 _TYPES: Final = {
-    StrType: "text",
-    IntType: "a whole number",
-    DictType: "an object",
-    ListType: "a list",
-    NoneType: "null",
+    inspect.StrType: "text",
+    inspect.IntType: "a whole number",
+    inspect.DictType: "an object",
+    inspect.ListType: "a list",
+    inspect.NoneType: "null",
 }
 
 
@@ -90,21 +77,21 @@ def _why(value: object, kind: object, error: msgspec.ValidationError) -> str:
     """The reason why a value is not legal."""
     if isinstance(error.__cause__, ValueError):
         return str(error.__cause__)
-    legal = _undescribed(type_info(kind))
-    parts = map(_undescribed, legal.types if isinstance(legal, UnionType) else (legal,))
+    legal = _undescribed(inspect.type_info(kind))
+    parts = map(_undescribed, legal.types if isinstance(legal, inspect.UnionType) else (legal,))
     types = {type(part): part for part in parts}
-    if BoolType in types:
+    if inspect.BoolType in types:
         return f"{excerpt(value)} is not legal; legal: true, false"
-    if isinstance(number := types.get(IntType), IntType) and StrType not in types:
+    if isinstance(number := types.get(inspect.IntType), inspect.IntType) and inspect.StrType not in types:
         return _not_whole(value, number)
     return f"{excerpt(value)} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
 
 
-def _undescribed(legal: Type) -> Type:
-    return legal.type if isinstance(legal, Metadata) else legal
+def _undescribed(legal: inspect.Type) -> inspect.Type:
+    return legal.type if isinstance(legal, inspect.Metadata) else legal
 
 
-def _not_whole(value: object, legal: IntType) -> str:
+def _not_whole(value: object, legal: inspect.IntType) -> str:
     """The reason why a value is not a whole number within bounds."""
     number = bounds.whole(value) if isinstance(value, str) else value
     if isinstance(number, int) and not isinstance(number, bool):

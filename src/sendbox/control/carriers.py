@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -23,17 +23,16 @@ from sendbox.control.operation import Control, ControlError, Operation, Served, 
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, read
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.worlds import BEGINS
 from sendbox.scenario.model import ScenarioError
 from sendbox.server.instance import Instances, authorization, routing
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     import httpx
 
-    from sendbox.runtime.worlds import HostedWorld
     from sendbox.scenario.language import Language
+
 
 T = TypeVar("T")
 #: Receives one delivery, with the world's instant in virtual milliseconds; called on the sandbox's loop.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec.structs import asdict
@@ -13,10 +13,8 @@ from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
 from sendbox.engine.answer import Answer, JsonObject, enum, keywords, read
+from sendbox.engine.coverage import Catalog, Sum
 from sendbox.services.assumptions import CONFIDENCE, registry
-
-if TYPE_CHECKING:
-    from sendbox.engine.coverage import Catalog, Sum
 
 FORM: Final = enum(FORMATS)
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}

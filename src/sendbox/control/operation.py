@@ -13,14 +13,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import FieldInfo, replace
 
 from sendbox.contract.findings import json_path
-from sendbox.control.access.roles import Scope, denial, foreign_world
 from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -28,22 +28,18 @@ from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import excerpt
+from sendbox.engine.kinds.rows import KindTable
+from sendbox.engine.part import Part
 from sendbox.engine.texts import foreign, nearest
-from sendbox.runtime.teams import EVERYONE, Token
-from sendbox.runtime.worlds import Conflict, HostedWorld
+from sendbox.engine.world import World
+from sendbox.runtime.slot import Conflict, HostedWorld
+from sendbox.runtime.teams import EVERYONE, Scope, Token, denial, foreign_world
+from sendbox.runtime.worlds import Runtime
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from msgspec.structs import FieldInfo
-
     from sendbox.control.export.rows import Exported
     from sendbox.engine.coverage import Item
     from sendbox.engine.expect.subjects import Subject
-    from sendbox.engine.kinds.rows import KindTable
-    from sendbox.engine.part import Part
-    from sendbox.engine.world import World
-    from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
     from sendbox.scenario.model import ScenarioError
     from sendbox.server.application import Application
@@ -162,7 +158,7 @@ class Operation:
     lines for people of its answer. One that reads a world can be asked for its past (`THEN`); `present_only` says
     why one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
     `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated
-    all the time. Its `scope` says which tokens may call it (`control/access/roles.py`): one without its own is
+    all the time. Its `scope` says which tokens may call it (`runtime/teams.py`): one without its own is
     about its world, or else about the whole server. One that `closes` a world does not make it again for that. A
     `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
     the answer is any object.

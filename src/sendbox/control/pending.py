@@ -9,7 +9,7 @@ from sendbox.control.operation import Call, operation
 from sendbox.control.reading import map_in_slices, select
 from sendbox.engine.answer import Answer, Instant, JsonObject, keywords, moment, reference
 from sendbox.engine.kinds.answers import Webhook
-from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.engine_kinds import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.upcoming import next_steps
 

@@ -6,7 +6,7 @@ import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from heapq import merge
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -15,10 +15,8 @@ from sendbox.control.replaying import Replay
 from sendbox.engine.answer import enum
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.journal import Forgotten
-from sendbox.runtime.worlds import HostedWorld, Slice
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
+from sendbox.engine.world import World
+from sendbox.runtime.slot import HostedWorld, Slice
 
 T = TypeVar("T")
 V = TypeVar("V")

@@ -10,7 +10,7 @@ import base64
 import sys
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
 
@@ -28,16 +28,14 @@ from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, ver
 from sendbox.engine.journal import CODE
 from sendbox.engine.kept import empty
 from sendbox.engine.kinds.answers import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
+from sendbox.engine.kinds.engine_kinds import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.happened import narrator_of
-from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
+from sendbox.engine.kinds.narration import Narrator
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
-from sendbox.runtime.worlds import Slice
+from sendbox.runtime.slot import Slice
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.kinds.narration import Narrator
-    from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000

@@ -7,20 +7,16 @@ it: outcomes of deliveries are commands. So it ends with the same journal, the s
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.control.operation import Call as Calling
-from sendbox.control.operation import ControlError, acting
+from sendbox.control.operation import Control, ControlError, Operation, acting
 from sendbox.engine.answer import JsonMapping
-from sendbox.engine.commands.command import Act, Call, Move, Open, Outcome, Stamp
+from sendbox.engine.commands.command import Act, Call, Command, Move, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
 from sendbox.engine.world import World
 from sendbox.runtime.slot import HostedWorld
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Control, Operation
-    from sendbox.engine.commands.command import Command
 
 #: Ticks between two pauses.
 TICKS_PER_PAUSE: Final = 32
@@ -44,7 +40,7 @@ class Replay:
         self._ends = ends
         _, opening = next(self._commands)
         assert isinstance(opening, Open)
-        self.world = control.runtime.begun(opening)
+        self.world = control.runtime.make_world(opening)
         #: the place that it goes to, and the command that came there, None for the end
         self.goal: tuple[Stamp | None, Command | None] = (None, None)
         self.hosted = HostedWorld(self.world, opening.blueprint)
@@ -79,12 +75,12 @@ class Replay:
         control, world = self._control, self.world
         match command:
             case Call():
-                desk = control.app.desk
-                if not desk.takes(command.path):
+                executor = control.app.executor
+                if not executor.takes(command.path):
                     raise Diverged(f"a call at {iso(stamp.at)}: {command.path} is at no interface")
                 if command.key not in account_of(world).keys:
                     raise Diverged(f"a call at {iso(stamp.at)}: its key is not there")
-                work = desk.work(world, command)
+                work = executor.work(world, command)
                 if isinstance(work, Generator):
                     yield from work
             case Act(name, arguments, refused):

@@ -7,11 +7,13 @@ import gzip
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import orjson
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
 from sendbox.control.openapi import document
@@ -26,10 +28,6 @@ from sendbox.server.application import OpenRoute as OpenRoute
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.wire import WIRE, SocketlessCall
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
 
 T = TypeVar("T")
 log = logging.getLogger("sendbox")

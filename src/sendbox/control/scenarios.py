@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from sendbox.control.answers import Clock, Problem
 from sendbox.control.arguments import Count, described
@@ -17,15 +17,13 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import blueprint_differences, clock_view
 from sendbox.engine.answer import Answer, Instant, enum, moment, read
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import LONG_BODY
 from sendbox.engine.kinds.answers import Value
+from sendbox.engine.rules.rule import Rule
 from sendbox.scenario import cursor, library, parse, write
+from sendbox.scenario.language import Language
 from sendbox.scenario.model import SIZE, Source, errors, listed
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.rules.rule import Rule
-    from sendbox.scenario.language import Language
 
 #: Whose a rule is, where it is of no other file.
 OWN: Final = "scenario"

@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from msgspec import Meta
@@ -24,12 +24,10 @@ from sendbox.engine.answer import Answer, JsonMapping, encoded
 from sendbox.engine.draws import tag_of
 from sendbox.engine.durations import excerpt
 from sendbox.engine.kinds.answers import Entry
+from sendbox.engine.kinds.masking import Mask
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Changing, HostedWorld, change_of
 from sendbox.runtime.teams import EVERYONE, Token
-
-if TYPE_CHECKING:
-    from sendbox.engine.kinds.masking import Mask
 
 #: Real seconds between two comments that keep a stream open.
 HEARTBEAT = 15.0

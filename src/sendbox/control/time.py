@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from msgspec.structs import replace
 
@@ -16,20 +16,18 @@ from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
 from sendbox.engine import bounds, durations
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import duration, excerpt, iso, on_calendar
 from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
+from sendbox.engine.world import World
 from sendbox.runtime.dispatcher import UNATTENDED
+from sendbox.runtime.slot import FailedTries
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.world import World
-    from sendbox.runtime.slot import FailedTries
 
 #: How far an advance without a time goes.
 UNTIL: Final = enum(("idle",))

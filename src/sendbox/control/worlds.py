@@ -25,6 +25,7 @@ from sendbox.control.arguments import (
 )
 from sendbox.control.operation import (
     Call,
+    Control,
     ControlError,
     Created,
     converted,
@@ -38,20 +39,21 @@ from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
+from sendbox.engine.commands.command import Open
 from sendbox.engine.durations import excerpt, iso
 from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
+from sendbox.runtime.slot import HostedWorld, Slice
 from sendbox.runtime.store.store import StoredWorld
-from sendbox.runtime.worlds import BEGINS, MEMORY_FULL, HostedWorld, Slice
+from sendbox.runtime.worlds import BEGINS, MEMORY_FULL
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Control
-    from sendbox.engine.commands.command import Open
     from sendbox.scenario.language import Language
+
 
 #: The longest text that names are derived from, or draws.
 LONGEST_SEED: Final = 1_000
@@ -291,7 +293,7 @@ async def open_world(
     existing = runtime.worlds.get(id)
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
-    return world_view(call, _opened(call, id, settings, deliveries))
+    return world_view(call, _open_world(call, id, settings, deliveries))
 
 
 @operation("PUT", "/worlds/{id}", makes=True, answers=World, unmasked=True, longest=bounds.LONG_BODY)
@@ -314,13 +316,13 @@ async def ensure_world(
     await call.runtime.wake(id)
     existing = call.runtime.worlds.get(id)
     if existing is None:
-        return Created(world_view(call, _opened(call, id, settings, deliveries)))
+        return Created(world_view(call, _open_world(call, id, settings, deliveries)))
     view = world_view(call, existing)
     opening = call.runtime.opening(id, **settings)
     if differs := _differences(existing, opening, deliveries):
         words = ", ".join(f"{row['setting']} is {show(row['open'])} and not {show(row['asked'])}" for row in differs)
         text = f"{id} was opened otherwise: {words}"
-        if _replaced(existing):
+        if _is_replaced(existing):
             text = f"{id} is not as it was opened, its scenario was replaced since: {words}"
         raise ControlError(409, "settings_differ", text, differs=differs, world=view)
     return view
@@ -350,7 +352,7 @@ async def _settings(
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
 
-def _opened(call: Call, id: str | None, settings: JsonMapping, deliveries: str) -> HostedWorld:
+def _open_world(call: Call, id: str | None, settings: JsonMapping, deliveries: str) -> HostedWorld:
     """A world that is open with these settings now."""
     hosted = call.runtime.open(id, **settings)
     if deliveries == "pull":
@@ -371,7 +373,7 @@ def _differences(existing: HostedWorld, opening: Open, deliveries: str) -> list[
         "deliveries": (WAYS[existing.opened_pulling], deliveries),
     }
     differences = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
-    if not _are_equal(was.blueprint, opening.blueprint) or _replaced(existing):
+    if not _are_equal(was.blueprint, opening.blueprint) or _is_replaced(existing):
         differences.insert(0, ("scenario", existing.loaded.name, opening.blueprint.name))
     return [{"setting": name, "open": here, "asked": there} for name, here, there in differences]
 
@@ -382,7 +384,7 @@ def _are_equal(one: Blueprint, other: Blueprint) -> bool:
     return one == other or same_source
 
 
-def _replaced(hosted: HostedWorld) -> bool:
+def _is_replaced(hosted: HostedWorld) -> bool:
     """True if a world has another scenario than the one that it was opened with."""
     return hosted.opened is not None and not _are_equal(hosted.loaded, hosted.opened.blueprint)
 
@@ -544,7 +546,7 @@ async def reset(call: Call) -> JsonObject:
     return world_view(call, call.hosted)
 
 
-async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
+async def _compile_scenario(call: Call, arguments: JsonMapping) -> JsonMapping:
     """The scenario compiled, and the clock at rest."""
     raw, name = arguments.get("raw"), arguments.get("name")
     if name is not None:
@@ -562,7 +564,7 @@ async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     raw=True,
     act=True,
     journals=True,
-    prepare=_compiled,
+    prepare=_compile_scenario,
     answers=Loaded,
     longest=bounds.LONG_BODY,
 )
@@ -663,7 +665,7 @@ def _place(call: Call, raw: JsonMapping) -> tuple[str, str, object]:
     return name, account_of(world).country, world.assume
 
 
-async def _compiled_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
+async def _compile_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
     """A long rule, and one for which texts must be invented, is compiled off the loop."""
     place, compile_rule = partial(_place, call), partial(_rule, call)
     return await compile_long(call.runtime.builder, arguments, place, compile_rule, compiles_slowly)
@@ -676,7 +678,7 @@ async def _compiled_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
     raw=True,
     act=True,
     journals=True,
-    prepare=_compiled_rule,
+    prepare=_compile_rule,
     answers=PutRule,
     longest=bounds.LONG_BODY,
 )

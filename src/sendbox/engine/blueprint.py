@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.delivery.rules import WebhookRule
+from sendbox.engine.durations import Moment
+from sendbox.engine.faults.calls import ApiRule
 from sendbox.engine.plan import NO_PLAN, Plan
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.rules import WebhookRule
-    from sendbox.engine.durations import Moment
     from sendbox.engine.expect.expectation import Expectation
-    from sendbox.engine.faults.calls import ApiRule
     from sendbox.engine.timeline import Handler, Mode, Timeline
     from sendbox.engine.traffic import Counterexample, ReceiverBehavior, Traffic
 

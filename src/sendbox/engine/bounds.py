@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
@@ -212,7 +212,7 @@ def too_many(count: int | None = None) -> Outside:
     return Outside((), "size", f"{size} values are too many; legal: up to {VALUES}")
 
 
-def crowded(raw: bytes) -> bool:
+def has_too_many_parameters(raw: bytes) -> bool:
     """True if a form or a query has more parameters, or more escapes (%XX), than are read."""
     return raw.count(b"&") >= PARAMETERS or raw.count(b"%") > ESCAPES
 

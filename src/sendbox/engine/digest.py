@@ -12,17 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import orjson
 
 from sendbox.engine import bounds
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.kept import empty
 from sendbox.engine.kinds.rows import KindTable, Line, Observer
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.world import World
+from sendbox.engine.world import World
 
 T = TypeVar("T")
 
@@ -42,7 +40,7 @@ def digest(world: World, kinds: KindTable) -> str:
 def digest_in_slices(world: World, kinds: KindTable) -> Generator[None, None, str]:
     """The same, with a pause every few hundred lines, so that a loop can do other work; the generator returns it."""
     total = 0
-    for numbered in _numbered(Canon(world, kinds)):
+    for numbered in _numbered_lines(Canon(world, kinds)):
         if numbered is None:
             yield
         else:
@@ -58,7 +56,7 @@ def canonical_in_slices(world: World, kinds: KindTable) -> Generator[None, None,
     `body`. Two worlds with equal lines, in any order, have equal digests.
     """
     lines: list[Line] = []
-    for numbered in _numbered(Canon(world, kinds, readable=True)):
+    for numbered in _numbered_lines(Canon(world, kinds, readable=True)):
         if numbered is None:
             yield
         else:
@@ -66,7 +64,7 @@ def canonical_in_slices(world: World, kinds: KindTable) -> Generator[None, None,
     return lines
 
 
-def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
+def _numbered_lines(canon: Canon) -> Iterator[tuple[int, Line] | None]:
     """Every line with the number of its entry; None if it is time for a pause. The canon is of no more use after it."""
     journal, work = canon.world.journal, 0
     for number in range(journal.first, len(journal)):
@@ -127,8 +125,8 @@ class Canon(Observer):
     def body(self, record: RequestRecord) -> object:
         """A request's canonical content: as a value or text where it is to be read, else hashed."""
         canonical = record.canonical
-        content = self._refused(record.body) if canonical is None else self._content(canonical)
-        return _read(content) if self._readable else blake2b(content, digest_size=16).hexdigest()
+        content = self._refused_content(record.body) if canonical is None else self._content(canonical)
+        return _decoded_content(content) if self._readable else blake2b(content, digest_size=16).hexdigest()
 
     def request(self, named: Hashable, operation: str, content: Callable[[], bytes]) -> str:
         """A request's name, by what the world named it: its content, and its ordinal among equal ones."""
@@ -148,7 +146,7 @@ class Canon(Observer):
         """A request's canonical content, without the paths that the scenario ignores."""
         return self._unsalted(_without(orjson.loads(raw), self._ignore) if self._ignore else raw)
 
-    def _refused(self, body: bytes) -> bytes:
+    def _refused_content(self, body: bytes) -> bytes:
         """A refused request's content as far as it can be read: without callback, key, and what is ignored."""
         try:
             value = _value(body)
@@ -169,7 +167,7 @@ class Canon(Observer):
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
 
 
-def _read(content: bytes) -> object:
+def _decoded_content(content: bytes) -> object:
     """A request's canonical content as a value, as text where it is none."""
     try:
         return _value(content)

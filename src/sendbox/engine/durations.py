@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from sendbox.engine.bounds import BEGINNING, END, YEARS
-from sendbox.engine.regex import regex
-from sendbox.engine.texts import shorten
+from sendbox.engine.texts import regex, shorten
 
 if TYPE_CHECKING:
     from collections import deque

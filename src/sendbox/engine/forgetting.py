@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
+from sendbox.engine.delivery.targets import Mark as Sent
 from sendbox.engine.journal import CODE, Capped
 from sendbox.engine.kept import ALL
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.targets import Mark as Sent
-    from sendbox.engine.part import Part
-    from sendbox.engine.world import World
+from sendbox.engine.part import Part
+from sendbox.engine.world import World
 
 #: So many marks lie about what is kept: a mark each time that a further such part of it was added.
 _MARKS: Final = 64

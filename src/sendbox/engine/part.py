@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from sendbox.engine.delivery.batches import Delivery, Events
+from sendbox.engine.remarks import Advice
+from sendbox.engine.rules.book import Rulebook
+
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry
-    from sendbox.engine.delivery.batches import Delivery, Events
-    from sendbox.engine.remarks import Advice
-    from sendbox.engine.rules.book import Rulebook
 
 
 class HasParts(Protocol):

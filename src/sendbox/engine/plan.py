@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sendbox.engine.draws import Chooser, Draw
 from sendbox.engine.durations import duration, show
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -9,6 +9,8 @@ invented: out of a pool that was made when the scenario was compiled, so that no
 and a choice is one draw.
 
 An error names characters that look like others, and the word that was probably meant.
+
+The expressions of `regex` are compiled at their first use: a start needs few of them, and lost a twentieth to all.
 """
 
 from __future__ import annotations
@@ -16,12 +18,32 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import AnyStr, Final, Generic, cast
 
 import msgspec
 from msgspec import Struct
 
-from sendbox.engine.regex import regex
+_METHODS: Final = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
+
+
+class _Late(Generic[AnyStr]):
+    """An expression that has its methods from its first use on. Its `pattern` needs no compiled one."""
+
+    def __init__(self, source: AnyStr, flags: int) -> None:
+        self.pattern: AnyStr = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> object:
+        compiled = re.compile(self.pattern, self._flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
+
+
+def regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """The expression, compiled at its first use. It has the methods; functions of `re` do not take it."""
+    return cast("re.Pattern[AnyStr]", _Late(source, flags))
+
 
 #: The word for the account's own key, among the keys of an account.
 PARENT: Final = "parent"

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.regex import regex
 from sendbox.engine.rules.conditions import choices, fits, quoted
+from sendbox.engine.texts import regex
 
 #: The word of `expect.status` for a call that gets no answer.
 NONE: Final = "none"

@@ -27,14 +27,15 @@ from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.kept import Fingerprints
+from sendbox.engine.part import Part
 from sendbox.engine.plan import Place, PlannedChooser
 from sendbox.engine.remarks import Advice
+from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.timeline import Clock, Mode, Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry
-    from sendbox.engine.part import Part
-    from sendbox.engine.rules.book import Rulebook
+
 
 #: The code of the advice on an entry that lies before the world's start, and where the start is written about.
 BEFORE_START: Final = "happening-before-start"

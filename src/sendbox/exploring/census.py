@@ -10,26 +10,23 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.control.replicas.leaning import Alternative, alternatives
 from sendbox.engine.commands.command import Call, Capture
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
+from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.http.numbers import phones_of
-from sendbox.services.messaging.channels import FAMILY, ROWS
+from sendbox.services.messaging.channels import FAMILY, ROWS, STATES
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner.partner import Partner
 from sendbox.services.ports import account_of
 from sendbox.services.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Attempt, Message
 
 #: So long after the last event of its world a webhook may come where the clock jumps by itself, in milliseconds.
 UNMOVED: Final = 10_000
@@ -51,7 +48,7 @@ class ObservedEvent:
     """An event that was sent to a target, the `ordinal`-th of its phone, kind, channel and result.
 
     `until` ends the advance within which it was sent; `own`: its receiver is the client's, not the built-in one.
-    `thread` numbers the message or conversation that it is about, `batch` the delivery, of `size` events. `struck`: a
+    `thread` numbers the message or conversation that it is about, `batch` the delivery, of `size` events. `faulty`: a
     rule of the test itself decided something about it. `refused`: its receiver refused it at first, or always.
     `called`: the client called the service at its instant, so perhaps because of it.
     """
@@ -67,14 +64,14 @@ class ObservedEvent:
     thread: int
     batch: int
     size: int
-    struck: bool = False
+    faulty: bool = False
     refused: bool = False
     called: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedCall:
-    """A call of the client, the `ordinal`-th of its operation; `struck` by a rule of the test itself.
+    """A call of the client, the `ordinal`-th of its operation; `faulty` by a rule of the test itself.
 
     `attended`: the receiver of the test was there already.
     """
@@ -84,7 +81,7 @@ class ObservedCall:
     phone: str
     at: int
     status: int
-    struck: bool = False
+    faulty: bool = False
     attended: bool = True
 
     @property
@@ -182,7 +179,7 @@ class Census:
     @property
     def received(self) -> tuple[ObservedEvent, ...]:
         """The events that the client's own receiver got, as no rule of the test itself decided about them."""
-        return tuple(event for event in self.events if event.own and not event.struck)
+        return tuple(event for event in self.events if event.own and not event.faulty)
 
 
 def census(
@@ -232,14 +229,14 @@ def _calls(world: World) -> Iterator[ObservedCall]:
             continue
         counts[record.operation] += 1
         phone = next(iter(phones_of(world, record)), "")
-        is_struck = record.fault is not None
+        is_faulty = record.fault is not None
         yield ObservedCall(
             record.operation,
             counts[record.operation],
             phone,
             at - world.start,
             record.status,
-            is_struck,
+            is_faulty,
             place >= unattended,
         )
 
@@ -386,7 +383,7 @@ def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterat
                 thread=threads.setdefault(id(row.thread(event)), len(threads)),
                 batch=delivery.number,
                 size=len(events),
-                struck=event in faulty_events,
+                faulty=event in faulty_events,
                 refused=refused,
                 called=calls.get(delivery.made_at, -1) > entries[id(delivery)],
             )

@@ -5,25 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.control.operation import Call, ControlError, unreadable
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.timeline import Goal
 from sendbox.exploring import find_files
 from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
-from sendbox.exploring.exploration import NOTHING_FOUND, Result, Run, RunRequest, Steps, deadline, explore_by_steps
+from sendbox.exploring.exploration import (
+    NOTHING_FOUND,
+    Find,
+    Result,
+    Run,
+    RunRequest,
+    Steps,
+    deadline,
+    explore_by_steps,
+)
 from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
 from sendbox.runtime.interface import WorldHooks
-from sendbox.runtime.worlds import BEGINS
+from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.worlds import BEGINS, Runtime
 from sendbox.scenario.model import ScenarioError
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.timeline import Goal
-    from sendbox.exploring.exploration import Find
-    from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most explorations of a server.
 MAX_EXPLORATIONS: Final = 32

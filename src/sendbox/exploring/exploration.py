@@ -14,17 +14,15 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from sendbox.engine.durations import show
 from sendbox.exploring import census
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import Misfortune, Plan, kinds_of
 from sendbox.exploring.search import RUNS, PlanCounts, Search
+from sendbox.exploring.watcher import Line, ObservedWorld
 from sendbox.runtime import wall
-
-if TYPE_CHECKING:
-    from sendbox.exploring.watcher import Line, ObservedWorld
 
 T = TypeVar("T")
 

@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import show
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, ObservedCall, ObservedEvent, ObservedMessage, Session
+from sendbox.exploring.census import Census, ObservedCall, ObservedEvent, ObservedMessage, Session
 
 T = TypeVar("T")
 #: The most misfortunes of a plan.

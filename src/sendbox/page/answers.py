@@ -4,6 +4,10 @@ Files are scripts, styles and icons. All of them are in the package; nothing com
 a stamp of their content, so a browser keeps them for as long as they do not change. The modules of the
 page are served as one script, its styles as one file; all compressed.
 
+In that script a module is a function, which runs when the module is used for the first time and returns what it
+exports. So modules keep their own names, and a view costs nothing before it is shown. Of JavaScript this reads only the
+forms of `import` and `export` that the page has; modules that use each other in a circle cannot be bundled.
+
 Templates are what is rendered here and not in the browser. Everything that comes from a client is escaped. The report
 needs no further file: its style stands in it, and it has no scripts.
 """
@@ -15,16 +19,83 @@ import base64
 import functools
 import gzip
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.responses import HTMLResponse, Response
 
-from sendbox.page.bundle import bundle
-
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+_IMPORT: Final = re.compile(r'^import (?:(.+?) from )?"(\.[^"]+)";$', re.MULTILINE)
+_PASSED_ON: Final = re.compile(r'^export \{ (.+?) \} from "(\.[^"]+)";$', re.MULTILINE)
+_EXPORT: Final = re.compile(
+    r"^export ((?:async function|function|class|const) (\{[^}]*\}|\[[^\]]*\]|\w+))", re.MULTILINE
+)
+_LATER: Final = re.compile(r"\bimport\(`(\./[^$`]*)")
+#: What no browser needs: comments that have lines of their own, and the space before lines.
+_UNREAD: Final = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n)|^[ \t]+", re.MULTILINE)
+#: The script: it runs a module once, when it is used. A shared worker begins with another module than a page.
+_SCRIPT: Final = """\
+const made = {{}};
+const use = (name) => (made[name] ??= modules[name]());
+const useLater = async (name) => use(name);
+const modules = {{
+{functions}
+}};
+use("onconnect" in globalThis ? "{worker}" : "{page}");
+"""
+
+
+def bundle(modules: Mapping[str, str], page: str, worker: str) -> str:
+    """Modules by their paths as one script, which begins with one of them in a page, and in a shared worker."""
+    functions = ",\n".join(f'"{path}"() {{\n{_function(path, text)}}}' for path, text in modules.items())
+    return _SCRIPT.format(functions=functions, page=page, worker=worker)
+
+
+def _function(path: str, text: str) -> str:
+    """The body of the function that a module becomes."""
+    exports: list[str] = []
+
+    def pass_on(match: re.Match[str]) -> str:
+        exports.extend(name.strip() for name in match[1].split(","))
+        return f"const {{ {match[1]} }} = {_used(path, match[2])};"
+
+    def export(match: re.Match[str]) -> str:
+        exports.extend(name.rpartition(":")[2].strip() for name in match[2].strip("{}[]").split(","))
+        return match[1]
+
+    text = _UNREAD.sub("", text)
+    text = _IMPORT.sub(lambda match: f"{_names(match[1])}{_used(path, match[2])};", text)
+    text = _PASSED_ON.sub(pass_on, text)
+    text = _EXPORT.sub(export, text)
+    text = _LATER.sub(lambda match: f"useLater(`{_resolve(path, match[1])}{'/' * match[1].endswith('/')}", text)
+    return f"{text}return {{ {', '.join(exports)} }};\n"
+
+
+def _names(names: str | None) -> str:
+    """The names of an import as they stand before a `=`."""
+    if names is None:
+        return ""
+    return f"const {names.removeprefix('* as ').replace(' as ', ': ')} = "
+
+
+def _used(path: str, other: str) -> str:
+    return f'use("{_resolve(path, other)}")'
+
+
+def _resolve(path: str, other: str) -> str:
+    """The path of a module that another one names."""
+    return normpath(join(dirname(path), other))
+
+
+def imports(path: str, text: str) -> list[str]:
+    """The paths of the modules that a module needs before it can run."""
+    return [_resolve(path, match[2]) for pattern in (_IMPORT, _PASSED_ON) for match in pattern.finditer(text)]
+
 
 FOLDER: Final = Path(__file__).parent / "static"
 #: What a file is, by its ending; others are not served.

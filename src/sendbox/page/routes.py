@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 from urllib.parse import quote
 
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from sendbox.control.answers import addresses
+from sendbox.control.operation import Control
 from sendbox.control.routes import PREFIX, OpenRoute, compressed, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.answers import assets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
-    from starlette.routing import Route
-
-    from sendbox.control.operation import Control
 
 #: A file keeps its address only while it stays the same.
 KEPT: Final = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}

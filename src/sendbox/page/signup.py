@@ -6,18 +6,16 @@ each step the browser is redirected to the page, so that reloading repeats nothi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qs, quote, urlsplit
 
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from sendbox.control.operation import Control, ControlError
 from sendbox.control.routes import origin_of
 from sendbox.page import answers
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 #: The longest form that is accepted.
 MAX_FORM_BYTES: Final = 64 * 1024

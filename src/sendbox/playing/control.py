@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
@@ -11,10 +11,8 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.playing.steps import Player, Step
-from sendbox.runtime.worlds import Conflict, HostedWorld, Runtime
-
-if TYPE_CHECKING:
-    from sendbox.runtime.slot import ScenarioPlayer
+from sendbox.runtime.slot import Conflict, HostedWorld, ScenarioPlayer
+from sendbox.runtime.worlds import Runtime
 
 #: The most steps of one call.
 STEPS: Final = 1_000

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from sendbox.control.operation import Served
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import proves
+from sendbox.engine.traffic import Counterexample, Traffic
+from sendbox.engine.world import World
 from sendbox.scenario.library import folder
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.views import message_view
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Served
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.traffic import Counterexample, Traffic
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Message
 
 
 class Asked(msgspec.Struct):

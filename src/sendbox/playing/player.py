@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.assembly import make_app
 from sendbox.contract.validators import contract_of
+from sendbox.control.operation import Control, Served
 from sendbox.engine.answer import JsonMapping, plain
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.traffic import WORLD
 from sendbox.language import LANGUAGE
+from sendbox.playing.play_result import Played
 from sendbox.playing.steps import Player
+from sendbox.runtime.slot import HostedWorld
 from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Control, Served
-    from sendbox.playing.play_result import Played
-    from sendbox.runtime.worlds import HostedWorld
 
 #: Where the world says it is; nothing listens there.
 ORIGIN: Final = "http://127.0.0.1:7357"

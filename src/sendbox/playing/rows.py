@@ -7,17 +7,14 @@ are called m1, m2, … in order of their first row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narration, Narrator, short_line
+from sendbox.playing.play_result import Asked, Played
 from sendbox.services import limits
-
-if TYPE_CHECKING:
-    from sendbox.playing.play_result import Asked, Played
 
 
 class Row(msgspec.Struct, frozen=True):

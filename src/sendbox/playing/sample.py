@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from sendbox import data
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.rules.conditions import several
+from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import WORLD, Traffic
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.channels import ROWS, USUAL, Channel
 from sendbox.services.messaging.model import LABELS
 from sendbox.services.messaging.rules.conditions import Payload
+from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.rules import RANDOM, VerifyRule
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.rules.rule import When
-    from sendbox.services.account.spec import AccountSpec
-    from sendbox.services.messaging.rules.rules import Rule
 
 R = TypeVar("R", "Rule", VerifyRule)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
@@ -14,14 +14,12 @@ from sendbox.control.operation import Control, ControlError
 from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, parse_reference, resolve
+from sendbox.engine.world import World
+from sendbox.playing.play_result import Asked
+from sendbox.server.application import Application
 from sendbox.server.wire import AsgiCall, SocketlessCall
 from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.playing.play_result import Asked
-    from sendbox.server.application import Application
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple, cast
 
+from sendbox.control.operation import Control
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import DAY
 from sendbox.engine.timeline import Goal
+from sendbox.engine.traffic import ReceiverBehavior, Traffic
+from sendbox.engine.world import World
 from sendbox.playing.play_result import Asked, Played
 from sendbox.playing.sample import sample
 from sendbox.playing.sample_client import SampleClient
 from sendbox.runtime.policy import Failure, HttpCall, Outcome
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Control
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.traffic import ReceiverBehavior, Traffic
-    from sendbox.engine.world import World
-    from sendbox.runtime.worlds import HostedWorld
+from sendbox.runtime.slot import HostedWorld
 
 #: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
 #: far the clock moves at once.

@@ -6,12 +6,10 @@ import threading
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from sendbox.recording.standins import StandIns
 from sendbox.services.http.exchange import header
-
-if TYPE_CHECKING:
-    from sendbox.recording.standins import StandIns
 
 Headers = Sequence[tuple[bytes, bytes]]
 #: Bytes of a body that is written; a longer one would hold up the calls while it is masked.

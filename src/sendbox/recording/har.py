@@ -6,9 +6,10 @@ A call is written over the end of the file, together with a new end.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
@@ -16,12 +17,7 @@ import orjson
 from sendbox import __version__
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
-from sendbox.recording.exchange import media_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sendbox.recording.exchange import MaskedExchange
+from sendbox.recording.exchange import MaskedExchange, media_type
 
 _EMPTY: Final = {"log": {"version": "1.2", "creator": {"name": "Sendbox", "version": __version__}, "entries": []}}
 _BEGIN: Final = orjson.dumps(_EMPTY).removesuffix(b"]}}")

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import quote_plus, unquote_plus
 
 from sendbox.engine.kinds.masking import KEYS, OPENING, OWN, SECRETS, SHORTEST, Mask
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 from sendbox.interfaces import UPLOADS
 
 #: A word in the name of a secret, and the rest of the name. Bounds keep the time linear in the length of a text.

@@ -23,16 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import Final, Literal, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from sendbox.engine.regex import regex
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
-
+from sendbox.engine.texts import regex
 
 #: The port of an address that names none, by its scheme.
 PORTS: Final = {"http": 80, "https": 443}
@@ -142,8 +138,8 @@ class Callbacks(msgspec.Struct, frozen=True):
     def _names(self, host: str, port: int, *, exactly: bool = False) -> bool:
         """True if an item of the setting names this host; with `exactly`, it must name the port as well."""
         host = host.lower().rstrip(".")
-        above = host.partition(".")[2]
-        wild = [f"*.{'.'.join(labels)}" for labels in _tails(above)]
+        _, *above = host.split(".")
+        wild = [f"*.{'.'.join(above[first:])}" for first in range(len(above))]
         return any((name, port) in self.ports or (not exactly and name in self.hosts) for name in (host, *wild))
 
     def _takes(self, address: Address, port: int) -> bool:
@@ -190,11 +186,6 @@ def is_local(host: str) -> bool:
     """True if a name means the local machine on every machine (RFC 6761)."""
     host = host.lower().rstrip(".")
     return host == "localhost" or host.endswith(".localhost")
-
-
-def _tails(name: str) -> Iterable[list[str]]:
-    parts = name.split(".") if name else []
-    return (parts[first:] for first in range(len(parts)))
 
 
 def _bracketed(host: str) -> str:

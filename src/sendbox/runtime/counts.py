@@ -10,13 +10,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.forgetting import MESSAGES
+from sendbox.engine.world import World
+from sendbox.runtime.policy import Outcome
+from sendbox.runtime.slot import HostedWorld
 
 if TYPE_CHECKING:
     import asyncio
-
-    from sendbox.engine.world import World
-    from sendbox.runtime.policy import Outcome
-    from sendbox.runtime.slot import HostedWorld
 
 
 #: Seconds of holds of the loop that are told apart, and seconds of operations.

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from sendbox.engine.world import World
 from sendbox.runtime.slot import HostedWorld, Slice
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage import Catalog, Collected, Sum
-    from sendbox.engine.world import World
 
 
 # What counts is imported by who asks: nothing is counted in most processes.

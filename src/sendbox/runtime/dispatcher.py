@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import orjson
 
 from sendbox.engine.commands.command import Overtake
-from sendbox.engine.delivery.batches import body_of
+from sendbox.engine.delivery.batches import Delivery, body_of
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.delivery.targets import NOT_FETCHED
+from sendbox.engine.world import World
 from sendbox.runtime import policy
+from sendbox.runtime.interface import Level, RuntimeInterface
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import HostedWorld, Slice
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.world import World
-    from sendbox.runtime.interface import Level, RuntimeInterface
 
 #: The number of tries that are begun before the loop gets its turn.
 TRIES_PER_TURN: Final = 16

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.durations import show
-from sendbox.runtime.slot import CloseReason, spread
-
-if TYPE_CHECKING:
-    from sendbox.runtime.interface import RuntimeInterface
-    from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.interface import RuntimeInterface
+from sendbox.runtime.slot import CloseReason, HostedWorld, spread
 
 #: The greatest number of worlds that are gone that are remembered; the oldest are forgotten.
 MAX_CLOSED_WORLDS: Final = 10_000

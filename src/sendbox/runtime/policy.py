@@ -14,18 +14,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
 from sendbox import __version__
-from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.batches import ReceiverAnswer, Target, succeeded
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, Spoilt
 from sendbox.engine.delivery.faults.requests import rewrite
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import ReceiverAnswer, Target
 
 FORM: Final = "application/x-www-form-urlencoded"
 #: The header of the signature, how it is made, and of what (A21).

@@ -5,15 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from sendbox.runtime.slot import Changing
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.runtime.slot import HostedWorld
+from sendbox.engine.world import World
+from sendbox.runtime.slot import Changing, HostedWorld
 
 _number = attrgetter("number")
 

@@ -9,18 +9,16 @@ thinks.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import iso, show
 from sendbox.engine.timeline import Goal
 from sendbox.runtime import wall
+from sendbox.runtime.dispatcher import Dispatcher
+from sendbox.runtime.interface import RuntimeInterface
 from sendbox.runtime.slot import MIN_TICKS, Conflict, FailedTries, HostedWorld, Portion, Slice
-
-if TYPE_CHECKING:
-    from sendbox.runtime.dispatcher import Dispatcher
-    from sendbox.runtime.interface import RuntimeInterface
 
 #: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
@@ -229,19 +227,6 @@ class Mover:
 
 class _Advance:
     """One call of `advance`: how a world is moved, and how far it may go."""
-
-    __slots__ = (
-        "_began",
-        "_dispatcher",
-        "_hosted",
-        "_instants",
-        "_portion",
-        "_runtime",
-        "_sent_by_hand",
-        "_settings",
-        "_work",
-        "_world",
-    )
 
     def __init__(self, runtime: RuntimeInterface, dispatcher: Dispatcher, hosted: HostedWorld) -> None:
         self._runtime = runtime

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.draws import tag_of
 from sendbox.runtime import wall
 from sendbox.runtime.loops import Calls
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.command import Open
     from sendbox.engine.commands.record import Record
     from sendbox.engine.coverage import Sum
-    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.forgetting import Forgetting, Memory
     from sendbox.engine.world import World
     from sendbox.settings import Settings
+
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 700_000

@@ -23,15 +23,16 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.draws import tag_of
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
-from sendbox.engine.regex import regex
+from sendbox.engine.part import Part
+from sendbox.engine.texts import Pattern, regex
+from sendbox.engine.timeline import Mode
 from sendbox.engine.world import World
 from sendbox.runtime import wall
-from sendbox.runtime.bounds import Bounds, Builder, Full, resident
+from sendbox.runtime.bounds import Bounds, Builder, Full, OverQuota, Quotas, resident
 from sendbox.runtime.counts import Counts, LoopHolds, messages_made
 from sendbox.runtime.dispatcher import Dispatcher
 from sendbox.runtime.ending import CLOSED, NOT_STORED, UNKNOWN, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
-from sendbox.runtime.quotas import OverQuota, Quotas
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.sender import Senders
@@ -43,7 +44,6 @@ from sendbox.runtime.slot import (
     Deliverer,
     HostedWorld,
     Refusal,
-    Slice,
     fresh_id,
     spread,
 )
@@ -51,16 +51,10 @@ from sendbox.runtime.teams import AUDITED, AuditedCall, Token
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.part import Part
-    from sendbox.engine.texts import Pattern
-    from sendbox.engine.timeline import Mode
     from sendbox.runtime.coverage import Tried
     from sendbox.runtime.store.persistence import Persistence, Records
     from sendbox.runtime.store.store import Store, StoredWorld
     from sendbox.settings import Settings
-
-__all__ = ["Conflict", "Deliverer", "HostedWorld", "Refusal", "Runtime", "Slice"]
-
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
 #: The stable word for a server without memory.
@@ -76,7 +70,7 @@ class Runtime:
     """All worlds of one process. Made and used on one event loop.
 
     `services` are the parts of its worlds, `tried` their coverage, and `logged` makes the lines of an entry for the
-    log, by its code. `tells` is called with each line for the log, `dropped` is how many of them could not be written,
+    log, by its code. `on_log` is called with each line for the log, `dropped` is how many of them could not be written,
     and `check_batch` the problems of a batch of events (tests only). `reading` is the monotonic clock, in nanoseconds,
     that worlds in `real` mode go by. Worlds outlast the process in a `store`, in the form that `load_records` loads.
     """
@@ -89,7 +83,7 @@ class Runtime:
         *,
         tried: Tried,
         logged: Mapping[int, Callable[[World, Any], Iterable[str]]],
-        tells: Callable[[LogLine], None] = lambda line: None,
+        on_log: Callable[[LogLine], None] = lambda line: None,
         dropped: Callable[[], int] = lambda: 0,
         check_batch: Callable[[object], list[str]] | None = None,
         reading: Callable[[], int] = wall.monotonic_ns,
@@ -127,7 +121,7 @@ class Runtime:
         self.reading = reading
         self.tried = tried
         self.logged = logged
-        self.tells = tells
+        self.on_log = on_log
         self.dropped = dropped
         self.check_batch = check_batch
         #: it is about to stop (`leave`)
@@ -165,7 +159,7 @@ class Runtime:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
         fields = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
-        self.tells(LogLine(mask.line(message), key_shown(world), level, operation, fields))
+        self.on_log(LogLine(mask.line(message), key_shown(world), level, operation, fields))
 
     def _log_advice(self, hosted: HostedWorld) -> None:
         """A line for a world that ends: how often each advice was given."""
@@ -189,12 +183,12 @@ class Runtime:
         """
         hosted = self.worlds.get(key)
         if hosted is None or hosted.starts is not None:
-            hosted = self._found(key, path)
+            hosted = self._find_world(key, path)
         if hosted is not None:
             hosted.used = self.reading()
         return hosted
 
-    def _found(self, key: str, path: str) -> HostedWorld | None:
+    def _find_world(self, key: str, path: str) -> HostedWorld | None:
         hosted = self.worlds.get(key)
         if hosted is not None:
             if hosted.starts is not None:
@@ -209,7 +203,8 @@ class Runtime:
             if hosted is not None and hosted.starts is not None:
                 self.start(hosted, *hosted.starts())
             if hosted is None and any(service.expects(self.blueprint, suffix) for service in self.services):
-                hosted = self._found(world_id, path)  # a sub-key of the scenario opens its world as its parent does
+                # a sub-key of the scenario opens its world as its parent does
+                hosted = self._find_world(world_id, path)
                 if hosted is None:
                     return None
             admitted = None if hosted is None else hosted.world.admits(key)
@@ -307,7 +302,7 @@ class Runtime:
             world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned
         )
         number = None if self.persistence is None else self.persistence.number_of(world_id)
-        world = self.begun(opening)
+        world = self.make_world(opening)
         hosted = HostedWorld(world, blueprint, opened=opening)
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
@@ -470,7 +465,7 @@ class Runtime:
         """The server's seed is for its own scenario; one that came with a call has a seed of its own."""
         return self.settings.seed if seed is None and blueprint is self.blueprint else seed
 
-    def begun(self, opening: Open) -> World:
+    def make_world(self, opening: Open) -> World:
         """A world as it is opened, not yet in the place of another one."""
         world = World(
             opening.world,
@@ -493,7 +488,7 @@ class Runtime:
     def start(self, hosted: HostedWorld, at: int, pinned: bool) -> None:
         """Begins a world whose start was open: it has no command yet, so it is made again."""
         old, hosted.starts = hosted.world, None
-        hosted.world = self.begun(old.opening._replace(start=at, pinned=pinned))
+        hosted.world = self.make_world(old.opening._replace(start=at, pinned=pinned))
         self._capture(hosted)
         self._discard(hosted, old)
         self.note_change(hosted)
@@ -596,7 +591,7 @@ class Runtime:
             start = opening.start if blueprint.start is None else blueprint.start
             opening = opening._replace(seed=blueprint.seed, mode=blueprint.mode or opening.mode, start=start)
         hosted.next_blueprint = None
-        self.begin_epoch(hosted, self.begun(opening))
+        self.begin_epoch(hosted, self.make_world(opening))
 
     def tune(self, hosted: HostedWorld, changes: JsonMapping) -> None:
         """Sets `mode` or `rate` of a clock."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sendbox.engine.answer import JsonObject
 from sendbox.scenario import parse
 from sendbox.scenario.model import Node, Source
-
-if TYPE_CHECKING:
-    from sendbox.scenario.shape import Shape
+from sendbox.scenario.shape import Shape
 
 #: Stands for the word at the cursor; its first character is of no script.
 MARK: Final = "\ue000cursor"

@@ -8,44 +8,30 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject
-from sendbox.engine.blueprint import Blueprint, Written
+from sendbox.engine.blueprint import Blueprint, TimelineEntry, Written
+from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario import library, parse
 from sendbox.scenario.keys.expect import NOT, compile_expectation
 from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
-from sendbox.scenario.keys.traffic import CallSpec, compile_counterexamples, compile_receiver, compile_traffic
+from sendbox.scenario.keys.traffic import CallSpec, compile_counterexample, compile_receiver, compile_traffic
 from sendbox.scenario.lint import reach, shadows
 from sendbox.scenario.lint.linter import Linter, lint_durations, lint_spelling
-from sendbox.scenario.model import (
-    SIZE,
-    Node,
-    Problem,
-    ScenarioError,
-    Source,
-    errors,
-    in_order,
-    listed,
-    problem,
-    show,
-)
+from sendbox.scenario.model import SIZE, Node, Problem, ScenarioError, Source, errors, in_order, listed, problem, show
 from sendbox.scenario.read import Scenarios, read
 from sendbox.scenario.shape import Shape
 from sendbox.scenario.values import COUNTRY, Reader, entries, items, text_of
 from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.scenario.write import standalone
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.expect.expectation import Expectation
-    from sendbox.engine.expect.subjects import Subject
 
 #: The rules of calls, which the engine applies as those of deliveries.
 API: Final = API_RULES.key(times=())
@@ -111,7 +97,9 @@ class Language:
                 Key("receiver", lambda node, _: compile_receiver(items(node))),
                 Key(
                     "counterexamples",
-                    lambda node, reader: compile_counterexamples(items(node), reader, calls, self._acts),
+                    lambda node, reader: tuple(
+                        compile_counterexample(item, reader, calls, self._acts) for item in items(node)
+                    ),
                 ),
                 API,
                 webhook_rules(posted).key(times=()),

@@ -327,9 +327,8 @@ class _Reader:
             return
         frame = self._frames[-1]
         if as_key:
-            self.problems.append(
-                problem(node, "key", f"{show_kind(node)} stands where a key is expected; a key is text")
-            )
+            kind = "a mapping" if isinstance(node.value, dict) else "a list"
+            self.problems.append(problem(node, "key", f"{kind} stands where a key is expected; a key is text"))
             frame.key, frame.lost = "", True
             frame.node.incomplete = True
             return
@@ -371,11 +370,6 @@ class _Reader:
 
     def _complain(self, event: object, rule: str, message: str) -> None:
         self.problems.append(problem(self._node(event, None), rule, message))
-
-
-def show_kind(node: Node) -> str:
-    """The kind of a node, in words."""
-    return "a mapping" if isinstance(node.value, dict) else "a list"
 
 
 def _copy(node: Node, path: str) -> Node:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -23,9 +23,7 @@ from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping
 from sendbox.scenario import environment, library, parse, repair
 from sendbox.scenario.model import SIZE, Node, Problem, Source, listed, nearest, problem, show
-
-if TYPE_CHECKING:
-    from sendbox.scenario.shape import Shape
+from sendbox.scenario.shape import Shape
 
 #: Longest scenario in characters, longest chain of scenarios that build on each other, most files of one scenario.
 MAX_SCENARIO: Final = 4_000_000

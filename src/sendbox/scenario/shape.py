@@ -357,7 +357,7 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
         if _instant(error) and dated(error.instance) is not None:  # whoever meant a date did not mean milliseconds
             return [problem(node, "instant", without_unit(error.instance, dates=True))]
         return [problem(node, UNIT, without_unit(error.instance))]
-    message = _WORDING.get(rule, _not_wanted)(error)
+    message = _WORDING.get(rule, _illegal_value)(error)
     key = error.instance if "propertyNames" in error.schema_path else None
     return [problem(node, rule, message, key=key, nearest=_near(rule, error))]
 
@@ -467,12 +467,12 @@ def _missing(node: Node, error: Error, surplus_keys: list[str]) -> list[Problem]
     return [problem(node, "required", message)]
 
 
-def _not_wanted(error: Error) -> str:
+def _illegal_value(error: Error) -> str:
     return f"{show(error.instance)} is not {error.schema['x-says']}"
 
 
 def _wrong_type(error: Error) -> str:
-    value, message = error.instance, _not_wanted(error)
+    value, message = error.instance, _illegal_value(error)
     if value is None:
         return f"{message}; give it a value, or leave the key out"
     if _instant(error) and isinstance(value, int) and not isinstance(value, bool):
@@ -480,8 +480,8 @@ def _wrong_type(error: Error) -> str:
             instant(value)
         except ValueError as number:
             return str(number)
-    text_wanted = "string" in error.schema.get("type", ()) or any(map(_wants_any_text, error.context))
-    if text_wanted and isinstance(value, bool | int | float):
+    takes_text = "string" in error.schema.get("type", ()) or any(map(_wants_any_text, error.context))
+    if takes_text and isinstance(value, bool | int | float):
         return f'{message}; write it in quotes: "{show(value)}"'
     if error.schema.get("type") == "array":
         return f"{message}; a list has square brackets, or a dash before each item"
@@ -499,7 +499,7 @@ def _wants_any_text(error: Error) -> bool:
 
 def _not_a_word(error: Error) -> str:
     legal = listed(word if isinstance(word, str) else show(word) for word in error.validator_value)
-    return f"{_not_wanted(error)}; legal: {legal}"
+    return f"{_illegal_value(error)}; legal: {legal}"
 
 
 def _outside(words: str) -> Callable[[Error], str]:

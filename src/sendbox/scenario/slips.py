@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 #: Longer lines are not shown, longer texts not tried.
 MAX_LINE: Final = 200

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import orjson
@@ -22,10 +22,7 @@ from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
 from sendbox.services.numbers import countries, notation
-from sendbox.services.numbers.countries import PhoneInCountry, codes
-
-if TYPE_CHECKING:
-    from sendbox.services.numbers.countries import Country
+from sendbox.services.numbers.countries import Country, PhoneInCountry, codes
 
 T = TypeVar("T")
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sendbox.engine.answer import JsonMapping, JsonObject
-
-if TYPE_CHECKING:
-    from sendbox.engine.forms import Value
-    from sendbox.engine.rules.rule import Rule
-    from sendbox.scenario.keys.timeline import Happening
-    from sendbox.scenario.lint.linter import Linter
-    from sendbox.scenario.model import Node
-    from sendbox.scenario.values import Reader
+from sendbox.engine.forms import Value
+from sendbox.engine.rules.rule import Rule
+from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.lint.linter import Linter
+from sendbox.scenario.model import Node
+from sendbox.scenario.values import Reader
 
 
 class Rules(NamedTuple):

@@ -6,30 +6,28 @@ is long, so that it holds neither the loop nor the memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from sendbox.engine.commands.command import Body
+from sendbox.engine.faults.calls import Applied
+from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.spool import Writer
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.gateway import Emulated
 from sendbox.server.origin import call_of
 from sendbox.server.wire import carry_out
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.types import Receive, Scope, Send
-
-    from sendbox.engine.commands.command import Body
-    from sendbox.engine.faults.calls import Applied
-    from sendbox.runtime.worlds import HostedWorld, Runtime
-    from sendbox.server.gateway import Emulated
-    from sendbox.services.http.desk import Desk
-    from sendbox.services.http.exchange import Answer, Link, Upload
+from sendbox.services.http.exchange import Answer, Link, Upload
+from sendbox.services.http.executor import CallExecutor
 
 
-def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, str], Awaitable[Response]]) -> Route:
+def link_route(
+    runtime: Runtime, executor: CallExecutor, link: Link, page: Callable[[int, str], Awaitable[Response]]
+) -> Route:
     """The route of a kind of links. A browser that follows one that leads nowhere gets the page that `page` makes."""
 
     async def follow(request: Request) -> Response:
@@ -41,7 +39,7 @@ def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, st
         if hosted is None or hosted.gone or not link.known(hosted.world, code):
             return await answered(request, link.lost)
         runtime.present(hosted)
-        answer = desk.follow(hosted.world, call_of(runtime, request.scope, hosted.world.id, b"", ()), link)
+        answer = executor.follow(hosted.world, call_of(runtime, request.scope, hosted.world.id, b"", ()), link)
         if answer.status < 400:
             runtime.note_change(hosted)
         return await answered(request, answer)
@@ -62,7 +60,7 @@ def response(answer: Answer) -> Response:
 
 def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
     """The route of uploads."""
-    error, desk = upload.error, emulated.desk
+    error, executor = upload.error, emulated.executor
 
     async def put(request: Request) -> Response:
         """A body arrives."""
@@ -86,9 +84,9 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
                 return lost()
             call = call_of(runtime, request.scope, world.id, body)
             runtime.present(hosted)
-            outcome = await hosted.run_exclusively(desk.upload(world, call, upload))
+            outcome = await hosted.run_exclusively(executor.upload(world, call, upload))
             emulated.note(hosted, outcome)
-            answer = emulated.hinted(outcome, hosted, call.origin)
+            answer = emulated.with_hints(outcome, hosted, call.origin)
             return response(answer) if answer.fault is None else _SpoiltResponse(runtime, answer.fault, answer, hosted)
         finally:
             hosted.request_ended(token)

@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sendbox.engine.texts import nearest
 from sendbox.runtime.store.sharing import MOVED, Elsewhere
 from sendbox.runtime.store.store import STORE_FAILED
-from sendbox.runtime.worlds import MEMORY_FULL
+from sendbox.runtime.worlds import MEMORY_FULL, Runtime
+from sendbox.server.gateway import Emulated
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, has_wrong_host, heading_of
 from sendbox.server.wire import reply
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from sendbox.runtime.store.persistence import Persistence
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.server.gateway import Emulated
     from sendbox.server.handover import Handover
 
 
@@ -65,7 +62,7 @@ class Application(Starlette):
         self.router.redirect_slashes = False
         self.runtime = runtime
         self.emulated = emulated
-        self.desk = emulated.desk
+        self.executor = emulated.executor
         self._make_control = make_control
         #: the header that tells which server answers
         self.mark = (HEADER.encode(), runtime.instance.encode())
@@ -141,7 +138,7 @@ class Application(Starlette):
                 await reply(send, self.unavailable(scope, persistence.failure))
                 return
             refusal = has_wrong_host(scope, heading_of(scope))
-            if refusal is None and not self.desk.takes(scope["path"]):
+            if refusal is None and not self.executor.takes(scope["path"]):
                 refusal = foreign(scope, self.runtime.settings)
             if refusal is not None:
                 body = orjson.dumps({"error": refusal.error, "message": refusal.message})

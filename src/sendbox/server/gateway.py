@@ -2,7 +2,7 @@
 
 A row is found by a dictionary look-up and answered without request objects. Here is decided who is let in: by key, by
 a token in its place, or by a name in the body; a refusal has the shape of the interface. What
-becomes of a call that is let in, the desk decides (`services/http/desk.py`).
+becomes of a call that is let in, the executor decides (`services/http/executor.py`).
 """
 
 from __future__ import annotations
@@ -16,28 +16,36 @@ from urllib.parse import quote
 
 import orjson
 from msgspec import Struct
+from starlette.datastructures import URLPath
 from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Capped, Conflict, HostedWorld
 from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
-from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.origin import (
+    CallHeaders,
+    ClientLeft,
+    call_of,
+    headers_of,
+    heading_of,
+    key_field,
+    origin_of,
+    read_body,
+)
 from sendbox.server.wire import carry_out, reply
-from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
-from sendbox.services.http.forms import FORM, form_problem, media_type
+from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
+from sendbox.services.http.executor import UNKNOWN, CallExecutor, Handled, call_handler
+from sendbox.services.http.requests import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
-    from starlette.datastructures import URLPath
-    from starlette.types import Receive, Scope, Send
-
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.server.origin import CallHeaders
-    from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
+
 
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
@@ -66,16 +74,16 @@ class Credentials(Struct, frozen=True):
 class Emulated(BaseRoute):
     """The route of all emulated interfaces; `empty` makes the blueprint of a world without a scenario."""
 
-    def __init__(self, runtime: Runtime, desk: Desk, empty: Callable[[], Blueprint]) -> None:
+    def __init__(self, runtime: Runtime, executor: CallExecutor, empty: Callable[[], Blueprint]) -> None:
         self._runtime = runtime
-        self.desk = desk
+        self.executor = executor
         self._calls, self._seconds = runtime.counts.calls, runtime.counts.call_seconds
         #: calls that were answered at once since the last one that was measured
         self._unmeasured = 0
-        self._paths = desk.paths
+        self._paths = executor.paths
         self._empty = empty
         if runtime.settings.check_answers:
-            desk.check = self._check
+            executor.check = self._check
 
     @property
     def routes(self) -> Sequence[Route]:
@@ -85,7 +93,7 @@ class Emulated(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Full for every path of a row, and for all else below the prefixes of the interfaces."""
         takes = scope["type"] == "http" and (
-            scope["path"] in self._paths or scope["path"].startswith(self.desk.prefixes)
+            scope["path"] in self._paths or scope["path"].startswith(self.executor.prefixes)
         )
         return (Match.FULL if takes else Match.NONE), {}
 
@@ -131,12 +139,12 @@ class Emulated(BaseRoute):
             return None
         call = call_of(runtime, scope, key, body, heading=heading)
         runtime.present(hosted)
-        outcome = self.desk.serve(world, call, route, params)
+        outcome = self.executor.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
         self.note(hosted, outcome)
         runtime.note_change(hosted, outcome.number)
-        answer = self.hinted(outcome, hosted, call.origin)
+        answer = self.with_hints(outcome, hosted, call.origin)
         self._unmeasured += 1
         if self._unmeasured == SAMPLE:
             self._unmeasured = 0
@@ -149,12 +157,12 @@ class Emulated(BaseRoute):
         route, params = self._find(scope)
         if route is None:
             with suppress(ClientLeft):
-                await self._unserved(scope, receive, send)
+                await self._answer_unserved(scope, receive, send)
             return
         with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
             credentials = await self._credentials(scope, route, receive)
             if credentials.key is None and route.world_lookup is not None and credentials.body is not None:
-                await reply(send, await self._homeless(scope, route, route.world_lookup, credentials.body))
+                await reply(send, await self._answer_without_world(scope, route, route.world_lookup, credentials.body))
                 return
             if credentials.key is None:
                 await reply(send, self._refuse_keyless(scope, route, credentials))
@@ -206,7 +214,7 @@ class Emulated(BaseRoute):
         if route.world_lookup is not None:  # what the body names tells whose call it is
             owner = await self._runtime.by_tag(route.world_lookup.name_of(body))
             return Credentials(None if owner is None else owner.world.id, body, read=True)
-        jwt = None if route.tokens is None else route.tokens.given(body)
+        jwt = None if route.tokens is None else route.tokens.in_body(body)
         if route.tokens is None or jwt is None:
             return Credentials(None, body, read=True)
         return Credentials(await self._world_of(route.tokens, jwt), body, read=True, token=True)
@@ -271,7 +279,7 @@ class Emulated(BaseRoute):
             await hosted.wait_until_idle()
         if hosted.gone or hosted.world is not world:
             if route.world_lookup is not None and body is not None:
-                return await self._homeless(scope, route, route.world_lookup, body)
+                return await self._answer_without_world(scope, route, route.world_lookup, body)
             self._runtime.refuse(key, scope["path"], *_LATE)
             return self._refused(scope, route.operation, route.deny(True))
         runtime = self._runtime
@@ -279,7 +287,7 @@ class Emulated(BaseRoute):
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
         chain = hosted.calls.chain if hosted.advancing else 0
-        outcome = self.desk.serve(world, call, route, params)
+        outcome = self.executor.serve(world, call, route, params)
         if not isinstance(outcome, Handled):
             outcome = await hosted.run_exclusively(outcome)
         self.note(hosted, outcome)
@@ -290,7 +298,7 @@ class Emulated(BaseRoute):
                 hosted.stir()
         if outcome.overtaking_requests and hosted.world is world:
             await runtime.dispatcher.overtake(hosted, tuple(outcome.overtaking_requests))
-        return self.hinted(outcome, hosted, call.origin)
+        return self.with_hints(outcome, hosted, call.origin)
 
     def denied(self, operation: str, status: int) -> None:
         """Counts and logs the call that came into no world and was noted last (`Runtime.refuse`)."""
@@ -312,7 +320,7 @@ class Emulated(BaseRoute):
             if record.findings or outcome.advice or outcome.remade_places:
                 _log_remarks(self._runtime, hosted, record, outcome)
 
-    def hinted(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
+    def with_hints(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
         """The answer with the address of its call's entry in the journal, and the name of the rule that changed it."""
         answer = outcome.answer
         if self._runtime.settings.hints:
@@ -328,9 +336,9 @@ class Emulated(BaseRoute):
                 answer.headers += ((b"sendbox-world", f"opened anew: {hosted.before}".encode()),)
         return answer
 
-    async def _homeless(self, scope: Scope, route: Route, whose: WorldLookup, body: bytes) -> Answer:
+    async def _answer_without_world(self, scope: Scope, route: Route, whose: WorldLookup, body: bytes) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
-        exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
+        exchange = self.executor.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:
                 answer = call_handler(exchange)[0]
@@ -349,13 +357,13 @@ class Emulated(BaseRoute):
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
         return answer
 
-    async def _unserved(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer_unserved(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a call whose path (A97) or method (A75) no row has; its body is read if a rule may answer it.
 
         Raises `ClientLeft`.
         """
         runtime, path = self._runtime, scope["path"]
-        refusal = self.desk.lost(scope["method"], path)
+        refusal = self.executor.lost(scope["method"], path)
         key = heading_of(scope).key
         hosted = None
         if key is None:
@@ -378,10 +386,10 @@ class Emulated(BaseRoute):
         headers = headers_of(scope, api.headers) if api.headers else None
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
-        outcome = self.desk.unserved(hosted.world, call)
+        outcome = self.executor.refuse_unserved(hosted.world, call)
         self.note(hosted, outcome)
         runtime.note_change(hosted)
-        answer = self.hinted(outcome, hosted, call.origin)
+        answer = self.with_hints(outcome, hosted, call.origin)
         if answer.fault is None:
             await reply(send, answer)
         else:
@@ -395,7 +403,7 @@ class Emulated(BaseRoute):
         value: object = answer.body.decode()
         if answer.content_type.startswith(b"application/json"):
             value = orjson.loads(answer.body)
-        findings = self.desk.contract.checker(ref).findings(value)
+        findings = self.executor.contract.checker(ref).findings(value)
         if findings:
             self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {findings[0].message}")
 

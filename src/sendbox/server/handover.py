@@ -7,30 +7,24 @@ world is this process's own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlsplit
 
 import orjson
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
-from sendbox.runtime.sender import never_sent
-from sendbox.runtime.store.sharing import PAUSE, Elsewhere
+from sendbox.runtime.sender import Sender, never_sent
+from sendbox.runtime.store.sharing import PAUSE, Elsewhere, Sharing
 from sendbox.runtime.store.store import LEASE
+from sendbox.runtime.worlds import Runtime
 from sendbox.server.relay import Incoming, carry, handed_on, text, was_reset
 from sendbox.server.wire import AsgiCall, wire_of
 from sendbox.services.http.exchange import header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from sendbox.runtime.sender import Sender
-    from sendbox.runtime.store.sharing import Sharing
-    from sendbox.runtime.worlds import Runtime
 
 #: The header that says how often a call was handed on, and how often that may be.
 HOPS: Final = b"sendbox-hops"
@@ -150,7 +144,7 @@ class Handover:
     async def _close_everywhere(self, scope: Scope, received: Received, send: Send) -> None:
         """Closes worlds by their prefix in all processes, and adds up how many there were."""
         try:
-            closed = await self._close_elsewhere(scope)
+            closed = sum([await self._close_at(address, scope) for address in await self._sharing.others()])
         except Exception:  # whatever another process did, or the store: some of the worlds may be there still
             await self._refuse(scope, _NOT_ALL)(scope, received, send)
             return
@@ -163,10 +157,6 @@ class Handover:
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": here.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
-
-    async def _close_elsewhere(self, scope: Scope) -> int:
-        """Closes worlds by their prefix in the other processes; returns how many there were."""
-        return sum([await self._close_at(address, scope) for address in await self._sharing.others()])
 
     async def _close_at(self, address: str, scope: Scope) -> int:
         """Closes worlds by their prefix in another process, if that does not end meanwhile."""

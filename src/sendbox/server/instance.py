@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping
 from itertools import count
 from socket import gethostname
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.runtime.slot import fresh_id
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 #: The header that tells a server from every other one, and from itself after a restart.
 HEADER: Final = "sendbox-instance"

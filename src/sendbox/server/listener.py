@@ -16,20 +16,17 @@ import socket
 import sys
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import uvicorn
+from starlette.types import ASGIApp as App
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sendbox.engine.answer import JsonObject
 from sendbox.server.application import Application
 from sendbox.server.wire import WIRE, JoiningTransport, Line, encode_answer, wait_for_disconnect
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp as App
-    from starlette.types import Receive, Scope, Send
-
-    from sendbox.services.http.exchange import Answer
+from sendbox.services.http.exchange import Answer
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300

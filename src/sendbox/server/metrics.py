@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from msgspec import Struct, field
+from starlette.requests import Request
 from starlette.responses import Response
 
 from sendbox import __version__
@@ -21,12 +22,10 @@ from sendbox.engine.forgetting import MESSAGES
 from sendbox.runtime.bounds import MAX_WAITING_BUILDS
 from sendbox.runtime.counts import Histogram
 from sendbox.runtime.slot import Slice
+from sendbox.runtime.worlds import Runtime
 
 if TYPE_CHECKING:
     from prometheus_client import core, registry
-    from starlette.requests import Request
-
-    from sendbox.runtime.worlds import Runtime
 
 
 class Scrape(Struct):

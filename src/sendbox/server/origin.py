@@ -10,28 +10,27 @@ another site leads to is shown. `docs/security.md` says from whom this protects.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from msgspec import Struct
 from msgspec.structs import replace
+from starlette.types import Receive, Scope
 
 from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.tracing import HEADERS as TRACING
 from sendbox.engine.commands.tracing import context_of
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 from sendbox.runtime.callbacks import authority, literal, origin
-from sendbox.services.http.desk import HEADERS
+from sendbox.runtime.worlds import Runtime
 from sendbox.services.http.exchange import BODY_CAP, header
+from sendbox.services.http.executor import HEADERS
 from sendbox.services.http.requests import BoundedCache
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.types import Receive, Scope
-
-    from sendbox.runtime.worlds import Runtime
     from sendbox.settings import Settings
+
 
 Headers = tuple[tuple[bytes, bytes], ...]
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from starlette.types import Message, Receive, Send
+
+from sendbox.runtime.policy import HttpCall
+from sendbox.runtime.sender import Sender
 from sendbox.server.wire import wait_for_disconnect
 from sendbox.services.http.exchange import header
-
-if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Send
-
-    from sendbox.runtime.policy import HttpCall
-    from sendbox.runtime.sender import Sender
 
 Headers = Iterable[tuple[bytes, bytes]]
 #: Called with a piece of a body.

@@ -21,16 +21,17 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import unquote
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.fault import Advance, End, Piece, Wait
+from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.worlds import Runtime
+from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
     import httpx
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from sendbox.engine.faults.calls import Applied
-    from sendbox.runtime.slot import HostedWorld
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.services.http.exchange import Answer
 
 #: Where a wire stands among the extensions of a scope.
 WIRE: Final = "sendbox.wire"

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from sendbox.engine.durations import Rate
+from sendbox.services.windows import Window
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.windows import Window
+
 
 OnFailure = Literal["at_once", "ttl"]
 InvalidNumber = Literal["webhook", "response"]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.lint import globs
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, nearest, show
+from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS, Operation
+from sendbox.services.ports import SenderForm
 from sendbox.services.settings import PROFILES, SETTINGS
 from sendbox.services.templates.buttons import VARIABLE
-
-if TYPE_CHECKING:
-    from sendbox.scenario.lint.linter import Linter
-    from sendbox.scenario.values import Reader
-    from sendbox.services.ports import SenderForm
 
 _PARAMETER: Final = re.compile(r"\{\w+\}")
 _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")

@@ -10,7 +10,7 @@ from typing import Final, Literal, cast
 
 import msgspec
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 #: The part of a request with its values: a JSON body, a form, a query, or a file as it is.
 RequestPart = Literal["body", "form", "query", "content"]

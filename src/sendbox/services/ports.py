@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from sendbox.engine.answer import Answer, Instant, JsonObject, Payload
+from sendbox.engine.remarks import Finding
+from sendbox.services.templates.templates import Template, TemplateUse
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.remarks import Finding
     from sendbox.engine.world import World
-    from sendbox.services.templates.templates import Template, TemplateUse
 
 
 # -- keys, account and credit

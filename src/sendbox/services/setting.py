@@ -6,7 +6,7 @@ The language's schema, how a scenario is read, the registry of assumptions and t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, get_args
+from typing import Any, Final, NamedTuple, Protocol, get_args
 
 import msgspec
 from msgspec.structs import asdict
@@ -15,9 +15,7 @@ from sendbox.engine import durations, forms
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Node, Value, ValueNode, word
-
-if TYPE_CHECKING:
-    from sendbox.engine.texts import Pattern
+from sendbox.engine.texts import Pattern
 
 #: The keys that a node ends with, in order.
 _LAST: Final = ("default", "examples", "x-assumed", "x-says")

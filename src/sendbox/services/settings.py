@@ -25,32 +25,7 @@ from sendbox.engine.forms import (
     whole,
     word,
 )
-from sendbox.services.assume import (
-    PROVED,
-    Accepted,
-    Assume,
-    Beyond,
-    BulkLimits,
-    ContentType,
-    Encoding,
-    Hash,
-    InvalidNumber,
-    LegacyAnswer,
-    LegacyError,
-    MessagesRefusal,
-    NoSecret,
-    Nulls,
-    OnFailure,
-    Prices,
-    PromotionalHours,
-    Proof,
-    SenderForm,
-    SmsSender,
-    TestNumber,
-    Timing,
-    UnknownFields,
-    VerifyLimits,
-)
+from sendbox.services import assume
 from sendbox.services.setting import SettingReader, choice, rows, setting
 from sendbox.services.tables import table
 from sendbox.services.windows import Window, minutes, nearest, zones
@@ -59,15 +34,15 @@ _OFF: Final = "off"
 _TIMING: Final = mapping(
     "timing",
     "The usual times, each after the result before.",
-    {result: duration(f"The time of {result}.") for result in Timing.__struct_fields__},
+    {result: duration(f"The time of {result}.") for result in assume.Timing.__struct_fields__},
     "a mapping of results to durations",
 )
 
 
-def read_limits(node: ValueNode, reader: SettingReader, base: VerifyLimits) -> VerifyLimits:
+def read_limits(node: ValueNode, reader: SettingReader, base: assume.VerifyLimits) -> assume.VerifyLimits:
     """`off`, or a mapping of limits; a limit that the mapping leaves out stays as in `base`."""
     if node.value == _OFF:
-        return VerifyLimits(None, None)
+        return assume.VerifyLimits(None, None)
     limits = {name: None if item.value == _OFF else reader.rate(item) for name, item in node.entries().items()}
     return replace(base, **limits)
 
@@ -75,17 +50,19 @@ def read_limits(node: ValueNode, reader: SettingReader, base: VerifyLimits) -> V
 _LIMITS: Final = reference(
     "limits",
     "How many validation sessions may begin in how much time.",
-    lambda node, reader: read_limits(node, reader, VerifyLimits()),
+    lambda node, reader: read_limits(node, reader, assume.VerifyLimits()),
 )
 _PROOF: Final = mapping(
     "proof",
     "How the proof of a validation is made.",
     {
-        "hash": word("The hash function of the HMAC.", get_args(Hash), "a hash function"),
-        "encoding": word("How its bytes are written; base64url has no padding.", get_args(Encoding), "an encoding"),
+        "hash": word("The hash function of the HMAC.", get_args(assume.Hash), "a hash function"),
+        "encoding": word(
+            "How its bytes are written; base64url has no padding.", get_args(assume.Encoding), "an encoding"
+        ),
         "order": sequence(
             "The order of the four values.",
-            word("One of the values.", PROVED, "a value of a proof"),
+            word("One of the values.", assume.PROVED, "a value of a proof"),
             "a list of phoneNumber, token, code and timestamp, each once",
             minItems=4,
             maxItems=4,
@@ -98,9 +75,9 @@ _PROOF: Final = mapping(
 )
 
 
-def _read_prices(node: ValueNode, reader: SettingReader) -> Prices:
+def _read_prices(node: ValueNode, reader: SettingReader) -> assume.Prices:
     prices = _PRICES.read(node, reader)
-    return Prices(
+    return assume.Prices(
         {
             (channel, "" if code == "default" else code): price
             for channel, codes in prices.items()
@@ -187,14 +164,14 @@ def _read_countries(node: ValueNode, reader: SettingReader) -> tuple[str, ...]:
     return tuple(dict.fromkeys(place.iso for item in node.items() for place in reader.countries(item)))
 
 
-def _read_promotional(node: ValueNode, reader: SettingReader) -> PromotionalHours | None:
+def _read_promotional(node: ValueNode, reader: SettingReader) -> assume.PromotionalHours | None:
     if node.value is None:
         return None
     hours = _HOURS.read(node, reader)
     if isinstance(hours, tuple):
         hours = {"hours": hours}
     start, end = hours["hours"]
-    return PromotionalHours(
+    return assume.PromotionalHours(
         Window(None, start, end, hours.get("tz", "UTC")), hours.get("countries"), hours.get("channels")
     )
 
@@ -257,48 +234,54 @@ def _read_wait(node: ValueNode, reader: SettingReader) -> int:
 
 #: The rows of the settings by name.
 SETTINGS: Final = rows(
-    Assume(),
+    assume.Assume(),
     {
         "rcs": setting("A02", switch("Whether a flow may have a step named rcs.")),
         "fallback_on_failure": setting(
-            "A04", choice("After a bad end the flow moves on at once, or waits for the ttl.", OnFailure)
+            "A04", choice("After a bad end the flow moves on at once, or waits for the ttl.", assume.OnFailure)
         ),
         "invalid_number": setting(
-            "A08", choice("Where an invalid number is reported: by webhook, or in the response.", InvalidNumber)
+            "A08", choice("Where an invalid number is reported: by webhook, or in the response.", assume.InvalidNumber)
         ),
         "messages_accepted": setting(
-            "A09", choice("What one entry of `accepted` of POST /messages stands for.", Accepted)
+            "A09", choice("What one entry of `accepted` of POST /messages stands for.", assume.Accepted)
         ),
         "messages_refusal": setting(
             "A88",
-            choice("Whether a bad object refuses the whole POST /messages, or is rejected alone.", MessagesRefusal),
+            choice(
+                "Whether a bad object refuses the whole POST /messages, or is rejected alone.", assume.MessagesRefusal
+            ),
         ),
-        "legacy_error": setting("A13", choice("Whether a legacy error has a code.", LegacyError)),
+        "legacy_error": setting("A13", choice("Whether a legacy error has a code.", assume.LegacyError)),
         "legacy_answer": setting(
-            "A13", choice("Whether a legacy answer ends with the id, or has the number behind it.", LegacyAnswer)
+            "A13", choice("Whether a legacy answer ends with the id, or has the number behind it.", assume.LegacyAnswer)
         ),
         "country": setting("A14", Value(_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"),
         "queue": setting("A18", into(lambda normal: normal, _QUEUE), "no limit", other={"normal": "1/s"}),
-        "nulls": setting("A56", choice("Whether null for an optional field is refused or counts as left out.", Nulls)),
+        "nulls": setting(
+            "A56", choice("Whether null for an optional field is refused or counts as left out.", assume.Nulls)
+        ),
         "content_type": setting(
             "A75",
             choice(
-                "Whether a JSON body of another content type is read with advice, or refused with 415.", ContentType
+                "Whether a JSON body of another content type is read with advice, or refused with 415.",
+                assume.ContentType,
             ),
         ),
         "unknown_fields": setting(
-            "A57", choice("Whether an unknown field has no effect but advice, or is refused.", UnknownFields)
+            "A57", choice("Whether an unknown field has no effect but advice, or is refused.", assume.UnknownFields)
         ),
         "reference": setting(
             "A57", switch("Whether a message may have a reference of the client's own, which events and rows show.")
         ),
-        "sender_form": setting("A59", choice("Whether a sender of a wrong form is refused.", SenderForm)),
-        "sms_sender": setting("A59", choice("Whether an unregistered sms sender is accepted.", SmsSender)),
+        "sender_form": setting("A59", choice("Whether a sender of a wrong form is refused.", assume.SenderForm)),
+        "sms_sender": setting("A59", choice("Whether an unregistered sms sender is accepted.", assume.SmsSender)),
         "prices": setting("A61", Value(_PRICES.node, _read_prices), "built in"),
-        "timing": setting("A63", into(Timing, _TIMING), other={"sent": "10s"}),
+        "timing": setting("A63", into(assume.Timing, _TIMING), other={"sent": "10s"}),
         "conversation": setting("A66", duration("How long a conversation stays open."), other="1m"),
         "test_number": setting(
-            "A89", choice("Whether 420777777777 is the service's test number, to which nothing is sent.", TestNumber)
+            "A89",
+            choice("Whether 420777777777 is the service's test number, to which nothing is sent.", assume.TestNumber),
         ),
         "promotional_window": setting("A84", Value(_HOURS.node, _read_promotional), "no limit", other="08:00-20:00"),
         "webhook_retry": setting(
@@ -327,19 +310,22 @@ SETTINGS: Final = rows(
         "no_secret": setting(
             "A51",
             choice(
-                "Whether verify-proof without a verificationSecret is a 400, or answers 200 with an error.", NoSecret
+                "Whether verify-proof without a verificationSecret is a 400, or answers 200 with an error.",
+                assume.NoSecret,
             ),
         ),
-        "proof": setting("A52", into(Proof, _PROOF), other={"encoding": "base64"}),
+        "proof": setting("A52", into(assume.Proof, _PROOF), other={"encoding": "base64"}),
         "verify_limits": setting("A53", _LIMITS, other="off"),
         "template_review": setting(
             "A43", duration("How long the review of a template takes where no rule says."), other="1m"
         ),
         "verify_code_required": setting("A41", switch("Whether phone_numbers/verify needs a code.")),
-        "bulk": setting("A35", into(BulkLimits, _BULK), other={"lines": 100}),
+        "bulk": setting("A35", into(assume.BulkLimits, _BULK), other={"lines": 100}),
         "beyond": setting(
             "A94",
-            choice("Whether the calls are served that clients make and the specification does not have.", Beyond),
+            choice(
+                "Whether the calls are served that clients make and the specification does not have.", assume.Beyond
+            ),
             also=("A95", "A96"),
         ),
     },

@@ -22,7 +22,7 @@ import msgspec
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, excerpt
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo

@@ -10,8 +10,8 @@ from sendbox.control.reading import run_in_slices, sorted_page
 from sendbox.engine.forgetting import Forgetting
 from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
-from sendbox.services.messaging.control import phone_list
-from sendbox.services.messaging.control.phone_list import page_of_phones
+from sendbox.services.messaging.control import phones
+from sendbox.services.messaging.control.phones import page_of_phones
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import START, WORLD, Box, boxed
 from tests.core.worlds import advance, send_one
@@ -175,7 +175,7 @@ async def test_phones_that_are_forgotten_while_a_list_is_read_are_not_in_it(
 
     if reading == 4:
         forget()
-    monkeypatch.setattr(phone_list, "run_in_slices", read_in_slices)
+    monkeypatch.setattr(phones, "run_in_slices", read_in_slices)
     page = await page_of_phones(world, bool, sort, None, None, "newest")
     left = [message.phone for message in Messaging.of(world).messages]
     assert page.items == left[::-1]

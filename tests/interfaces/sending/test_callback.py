@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from sendbox.contract.findings import show
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.messaging.http.sending.decode import read_callback
-from sendbox.services.messaging.http.sending.errors import show
 from tests.interfaces.sending.support import places, said
 
 URL = "https://client.example/hook"

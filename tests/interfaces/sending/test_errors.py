@@ -5,8 +5,10 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from sendbox.contract.findings import show
 from sendbox.engine.remarks import Finding
-from sendbox.services.messaging.http.sending.errors import DENIED, error, line, refusal, show
+from sendbox.services.http.requests import line, refusal
+from sendbox.services.messaging.http.accepting import DENIED, error
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 500])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.contract.findings import show
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.messaging.http.sending.decode import read_datetime
-from sendbox.services.messaging.http.sending.errors import show
 from tests.interfaces.sending.support import places, said
 
 NINE = 1_772_355_600_000  # 2026-03-01T09:00:00Z

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from sendbox.contract.findings import show
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import channels_on
-from sendbox.services.messaging.http.sending.errors import show
 from sendbox.services.messaging.model import Step
 from sendbox.services.templates.templates import TemplateUse
 from tests.interfaces.sending.support import decode, findings, message, places, said, step, steps_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.services.account.orders import POOL, Price, Service, services, tree
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 
 
 def test_s2_5_the_tree_and_the_flat_ids_name_the_same() -> None:

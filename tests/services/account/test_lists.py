@@ -6,13 +6,13 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.lists import MAX_WRONG_LINES, ListChange, ListName, enter
+from sendbox.services.account.http import MAX_WRONG_LINES, ListChange, ListName, enter_numbers
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 
 def listed(world: World, text: str, name: ListName = "blacklist") -> ListChange:
     """Enters a text to its end."""
-    work = enter(world, name, Account.of(world), text)
+    work = enter_numbers(world, name, Account.of(world), text)
     while True:
         try:
             next(work)
@@ -86,7 +86,9 @@ def test_an_entry_in_force_stays_in_force() -> None:
 def test_long_lists_are_read_in_slices() -> None:
     """Two hundred lines are read between two pauses, so that a long list holds nobody up."""
     world = make_world()
-    work = enter(world, "optout", Account.of(world), "\n".join(f"4207770{number:05}" for number in range(1_000)))
+    work = enter_numbers(
+        world, "optout", Account.of(world), "\n".join(f"4207770{number:05}" for number in range(1_000))
+    )
     assert sum(1 for _ in work) == 5
     assert len(Account.of(world).optout) == 1_000
 

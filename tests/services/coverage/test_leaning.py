@@ -19,7 +19,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.lists import enter
+from sendbox.services.account.http import enter_numbers
 from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.assumptions import OPERATIONS, REFUSALS, UNTOLD
@@ -153,7 +153,7 @@ def _written(world: World) -> None:
 
 
 def _listed(world: World) -> None:
-    for _ in enter(world, "optout", Account.of(world), PHONE):
+    for _ in enter_numbers(world, "optout", Account.of(world), PHONE):
         pass
 
 

@@ -13,10 +13,10 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import REJECTED
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Shortening, Step
-from sendbox.services.messaging.results import REJECTED
 from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import HOUR, PHONE, advance, journaled, make_world, results, rule, send_one, step
 

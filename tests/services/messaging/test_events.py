@@ -13,11 +13,10 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.account.spec import AccountSpec
-from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.channels import CODES, FAMILY, STATES
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
-from sendbox.services.messaging.results import CODES, STATES
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.templates.templates import TemplateUse
 from tests.channels import USUAL

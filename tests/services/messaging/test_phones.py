@@ -10,7 +10,7 @@ from sendbox.engine.durations import iso
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.lists import ListName, enter
+from sendbox.services.account.http import ListName, enter_numbers
 from sendbox.services.account.keys import Key
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import NO_TARGET
@@ -299,7 +299,7 @@ def test_a_stop_word_opts_the_phone_out(body: str) -> None:
 def test_an_opt_out_makes_an_entry_of_a_client_hold_at_once() -> None:
     """A phone that the client put on the list, and that then opts out itself, is not in the client's second (A81)."""
     world = make_world()
-    for _ in enter(world, "optout", Account.of(world), PHONE):
+    for _ in enter_numbers(world, "optout", Account.of(world), PHONE):
         pass
     assert Account.of(world).optout == {PHONE: world.now + 1_000}
     Messaging.of(world).phones.opt_out(PHONE)
@@ -315,7 +315,7 @@ def test_an_opt_out_makes_an_entry_of_a_client_hold_at_once() -> None:
 def test_a_message_that_slips_through_is_remarked_on(name: ListName, tags: tuple[str, ...], listed: str | None) -> None:
     """A81: within the second the message is sent, and advice says that the entry is not in force yet."""
     world = make_world()
-    for _ in enter(world, name, Account.of(world), PHONE):
+    for _ in enter_numbers(world, name, Account.of(world), PHONE):
         pass
     assert delivered(world, tags=tags).result == "delivered"
     remarks = [(advice.code, advice.message) for advice, _ in (what for _, what in journaled(world, "advice"))]

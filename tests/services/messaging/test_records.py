@@ -6,10 +6,10 @@ import pytest
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
 from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.messaging.channels import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.records import Attempt, Course, Inbound, Message, Particulars, pack_transition
-from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
 from tests.core.asked import asked
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 

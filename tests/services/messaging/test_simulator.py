@@ -12,13 +12,20 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, Timing
 from sendbox.services.limits import TEST_NUMBER
-from sendbox.services.messaging.channels import IllegalTransition
+from sendbox.services.messaging.channels import (
+    CODES,
+    DELIVERED,
+    FAILED,
+    REJECTED,
+    STATES,
+    UNDELIVERED,
+    IllegalTransition,
+)
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.flow import NotHandedOver
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.results import CODES, DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
 from sendbox.services.messaging.rules.rules import Click, Path, Reply
 from tests.core.worlds import (
     HOUR,

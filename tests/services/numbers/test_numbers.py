@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.services.numbers.countries import Code, codes
-from sendbox.services.numbers.normal import doubt, doubtful, normalize
+from sendbox.services.numbers.notation import doubt, doubtful, normalize
 from sendbox.services.tables import table
 
 WRITTEN = [

@@ -218,7 +218,7 @@ def test_the_pool_gives_no_number_twice() -> None:
     del Partner.of(world).signups[signup.id]
     key = signup.name
     Partner.of(world).signups["other"] = signup  # promised to somebody else
-    from sendbox.services.partner.pool import pick_from_pool
+    from sendbox.services.partner.partner import pick_from_pool
 
     assert pick_from_pool(Partner.of(world)._promised, world.chooser, "420", key) != signup.phone_number
 

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.services.templates.templates import (
-    Problem,
-    Template,
-    TemplateUse,
-    approved,
-    check,
-    compile_template,
-    render,
-)
+from sendbox.services.templates.buttons import Problem
+from sendbox.services.templates.templates import Template, TemplateUse, approved, check, compile_template, render
 from tests.core.template_parts import body, buttons, header, problem, template, use
 
 IMAGE = "https://cdn.example/a.jpg"

@@ -9,7 +9,7 @@ import hmac
 import pytest
 
 from sendbox.services.assume import Proof
-from sendbox.services.verify.proof import holds, sign
+from sendbox.services.verify.session import proof_holds, sign_proof
 
 VALUES = {"phoneNumber": "420777000101", "token": "ab" * 32, "code": "012345", "timestamp": "2026-03-01T09:00:00.000Z"}
 TEXT = f"420777000101:{'ab' * 32}:012345:2026-03-01T09:00:00.000Z"
@@ -42,15 +42,15 @@ def raw(text: str, name: str = "sha256") -> bytes:
 )
 def test_s5_5_a_proof_can_be_computed_elsewhere(form: Proof, expected: str) -> None:
     """§5.5: the four values under the secret, in the form that the setting `proof` says (A52)."""
-    assert sign("s3cret", VALUES, form) == expected
-    assert holds(expected, "s3cret", VALUES, form)
+    assert sign_proof("s3cret", VALUES, form) == expected
+    assert proof_holds(expected, "s3cret", VALUES, form)
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_s5_5_a_proof_holds_for_its_values_only(name: str) -> None:
     """Another phone number, token, code or timestamp is refused."""
-    proof = sign("s3cret", VALUES, Proof())
-    assert not holds(proof, "s3cret", VALUES | {name: VALUES[name] + "0"}, Proof())
+    proof = sign_proof("s3cret", VALUES, Proof())
+    assert not proof_holds(proof, "s3cret", VALUES | {name: VALUES[name] + "0"}, Proof())
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_s5_5_a_proof_holds_for_its_values_only(name: str) -> None:
 )
 def test_a_wrong_proof_does_not_hold(proof: str, secret: str) -> None:
     """Whatever a client sends is compared, and nothing but the proof holds."""
-    assert not holds(proof, secret, VALUES, Proof())
+    assert not proof_holds(proof, secret, VALUES, Proof())
 
 
 @pytest.mark.parametrize("secret", [None, ""])
 def test_without_a_secret_nothing_holds(secret: str | None) -> None:
     """An account without `verificationSecret` has no proofs."""
-    assert not holds(sign("", VALUES, Proof()), secret, VALUES, Proof())
+    assert not proof_holds(sign_proof("", VALUES, Proof()), secret, VALUES, Proof())

@@ -513,13 +513,13 @@ def test_s4_5_a_proof_without_state_is_good_for_a_day(ms: int, expected: str) ->
 
 def test_a_timestamp_that_is_none() -> None:
     """Who has the secret can sign anything; what is not an instant is not valid."""
-    from sendbox.services.verify.proof import sign
+    from sendbox.services.verify.session import sign_proof
 
     world = make_world(account=SECRET)
     values = {"phoneNumber": PHONE, "token": "t", "code": "123456", "timestamp": "yesterday"}
-    assert Verify.of(world).check(values, sign("s3cret", values, Proof())) == "invalid"
+    assert Verify.of(world).check(values, sign_proof("s3cret", values, Proof())) == "invalid"
     ahead = values | {"timestamp": iso(START + HOUR)}
-    assert Verify.of(world).check(ahead, sign("s3cret", ahead, Proof())) == "valid"
+    assert Verify.of(world).check(ahead, sign_proof("s3cret", ahead, Proof())) == "valid"
 
 
 # --- properties

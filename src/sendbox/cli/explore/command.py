@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
@@ -25,6 +25,7 @@ from sendbox.exploring.exploration import (
     PROOF_RUNS,
     REASON_CHANGING,
     Find,
+    FindKind,
     Interrupted,
     Result,
     Run,
@@ -33,10 +34,7 @@ from sendbox.exploring.exploration import (
     story,
 )
 from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds, untried_lines
-
-if TYPE_CHECKING:
-    from sendbox.exploring.exploration import FindKind
-    from sendbox.exploring.misfortune import Plan
+from sendbox.exploring.misfortune import Plan
 
 #: What plans are drawn from unless told.
 USUAL_SEED: Final = "0"
@@ -223,13 +221,13 @@ class _Exploration:
                 progress=self._count,
             )
         except Interrupted as interrupted:
-            self._stopped(interrupted.result)
+            self._report_interrupt(interrupted.result)
             return INTERRUPTED
         except KeyboardInterrupt:
-            self._stopped(Result(["nothing was tried"]))
+            self._report_interrupt(Result(["nothing was tried"]))
             return INTERRUPTED
         self._progress.clear()
-        return self._reported(result)
+        return self._report_find(result)
 
     def _over(self) -> bool:
         return self._late()
@@ -251,18 +249,18 @@ class _Exploration:
         small = "" if self._broken is None else f"; found: {len(self._broken[0])} misfortune(s), made small"
         self._progress.show(f"{self._done} runs{self._most}{small}")
 
-    def _reported(self, result: Result) -> int:
+    def _report_find(self, result: Result) -> int:
         if result.tried is None:
             raise Failure(CANNOT, f"{self._name} is {result.words[0]}")
         for find in result.finds:
-            self._told(find)
+            self._find_lines(find)
         for line in [*result.words, *untried_lines(dict.fromkeys(result.untried, 1), 1)]:
             self._echo(one_line(line))
         if result.runs_left:
             self._echo(f"{result.runs_left:,} runs were not made; a longer --time makes more")
         return NO if any(self._asked.counts(find.kind) for find in result.finds) else OK
 
-    def _told(self, find: Find) -> None:
+    def _find_lines(self, find: Find) -> None:
         """A find: its story, the output of the client, and its files."""
         result: CommandResult = find.run.output
         test = result.failed or self._name
@@ -277,12 +275,12 @@ class _Exploration:
             self._echo(f"scenario: {file}")
         self._echo(f"again: sendbox explore --found; shown: sendbox play {shlex.quote(str(files[0]))}")
 
-    def _stopped(self, result: Result) -> None:
+    def _report_interrupt(self, result: Result) -> None:
         """After an interrupt: what was found so far is kept."""
         self._runs.end()
         self._progress.clear()
         for find in result.finds:
-            self._told(find)
+            self._find_lines(find)
         if self._broken is not None and all(find.plan != self._broken[0] for find in result.finds):
             plan, run = self._broken
             proved = self._times > PROOF_RUNS
@@ -290,7 +288,7 @@ class _Exploration:
             self._echo(f"interrupted while it was made small; {state}")
             question = REASON_CHANGING if any(item.changing for item in plan) else ""
             lines = story(plan, self._passed.worlds, run.worlds, question)
-            self._told(Find("question" if question else "bug", plan, run, lines))
+            self._find_lines(Find("question" if question else "bug", plan, run, lines))
         elif not result.finds:
             self._echo(NOTHING_FOUND)
         self._echo(f"interrupted after {self._done} runs: {'; '.join(result.words)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from msgspec.structs import asdict
 
@@ -13,25 +13,22 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, count, listed, map_in_slices, select
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, moment, reference
-from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.delivery.batches import Delivery, ReceiverAnswer, Try
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
-from sendbox.engine.expect.own import DELIVERY_STATES
+from sendbox.engine.expect.engine_subjects import DELIVERY_STATES
 from sendbox.engine.kinds.answers import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
+from sendbox.engine.kinds.engine_kinds import delivery_view, head_of, tries_of, try_view
 from sendbox.engine.kinds.narration import EVENTS, short_line
-from sendbox.engine.kinds.own import delivery_view, head_of, tries_of, try_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.upcoming import STEP_DESCRIPTIONS
+from sendbox.engine.world import World
 from sendbox.runtime import policy
 from sendbox.runtime.dispatcher import encode_delivery
 from sendbox.runtime.slot import Slice
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import ReceiverAnswer, Try
-    from sendbox.engine.world import World
 
 STATE: Final = enum(DELIVERY_STATES)
 #: What webhooks can be sorted by.

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from sendbox.control.arguments import described
 from sendbox.control.exchanges.deliveries import find_delivery, with_ids
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.engine.answer import Answer
-from sendbox.engine.delivery.targets import Hold
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.delivery.targets import Hold, Outlets
+from sendbox.engine.world import World
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.targets import Outlets
-    from sendbox.engine.world import World
 
 
 class HoldShown(Answer):

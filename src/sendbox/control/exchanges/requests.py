@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from sendbox.control.arguments import SORTED, After, Limit, NextCursor, Order, Search, Total, Wait
 from sendbox.control.export.request import FORMS, request_text
@@ -16,21 +16,19 @@ from sendbox.control.reading import FORM, Page, count, map_in_slices, select, so
 from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Filter, SearchKey, match_texts, patterns, search_filter, texts, times
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.answers import Fault, RequestEntry
 from sendbox.engine.kinds.narration import SHOWN, short_line
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.texts import Pattern
+from sendbox.engine.world import World
 from sendbox.services.http.numbers import phones_of, tags_of
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
-if TYPE_CHECKING:
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.world import World
-
-    #: A call and its instant.
-    Timed = tuple[int, RequestRecord]
+#: A call and its instant.
+Timed = tuple[int, RequestRecord]
 
 AS: Final = enum(FORMS)
 #: What calls can be sorted by.

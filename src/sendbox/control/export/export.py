@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from collections.abc import Callable, Generator
+from typing import Annotated, Any, Final, Literal
 
 from msgspec.structs import asdict
 
@@ -16,18 +17,14 @@ from sendbox.control.export.script import build_script, file_stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
 from sendbox.engine.answer import Answer, Instant, JsonObject, enum, reference
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import digest_in_slices
 from sendbox.engine.durations import show
+from sendbox.engine.kinds.rows import KindTable
+from sendbox.engine.world import World
+from sendbox.scenario.language import Language
 from sendbox.scenario.write import dump
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.kinds.rows import KindTable
-    from sendbox.engine.world import World
-    from sendbox.scenario.language import Language
 
 FORMS: Final = ("pytest", "scenario", "record")
 FORM: Final = enum(FORMS)

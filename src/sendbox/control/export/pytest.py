@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -15,10 +15,8 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import deeper
 from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.engine.durations import iso, show
+from sendbox.engine.world import World
 from sendbox.services.http.exchange import BODY_CAP
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 #: Methods that httpx has a function for, with a body and without.
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from sys import intern
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -22,17 +22,14 @@ from sendbox.control.export.scenario import source_of
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.commands.command import COMMANDS, Open, Stamp
+from sendbox.engine.commands.command import COMMANDS, Body, Command, Open, Stamp
 from sendbox.engine.digest import digest
 from sendbox.engine.durations import excerpt, instant, iso
 from sendbox.engine.kinds.rows import KindTable, Observer
+from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
 from sendbox.services.http.requests import BoundedCache
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.command import Body, Command
-    from sendbox.engine.world import World
 
 #: The version of this form.
 FORM: Final = 1

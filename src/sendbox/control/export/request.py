@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 from base64 import b64encode
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 from urllib.parse import quote
 
 from sendbox.control.export.pytest import pytest_call
 from sendbox.control.export.scenario import entry_of_call
+from sendbox.control.export.script import CallStep
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.tracing import HEADERS as TRACING
+from sendbox.engine.world import World
+from sendbox.scenario.language import Language
 from sendbox.scenario.write import dump
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sendbox.control.export.script import CallStep
-    from sendbox.engine.world import World
-    from sendbox.scenario.language import Language
 
 #: Characters of a path that stay as they are.
 _PATH: Final = "/%:@!$&'()*+,;=~"

@@ -7,20 +7,16 @@ was about is looked up in the journal, and compared with what the timeline would
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.commands.command import Act
 from sendbox.engine.journal import CODE
+from sendbox.engine.world import World
 from sendbox.scenario.environment import escape_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sendbox.engine.commands.command import Act
-    from sendbox.engine.world import World
 
 
 class NoEntry(Exception):

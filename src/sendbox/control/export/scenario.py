@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -16,22 +17,21 @@ from sendbox.contract.parser import Malformed, parse_json
 from sendbox.control.export.rows import ActStep, Exported, NoEntry, entries_before
 from sendbox.control.export.script import CallStep, MoveStep, Script
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import NONE, WORLD, parse_reference
+from sendbox.engine.world import World
 from sendbox.scenario import library
 from sendbox.scenario.environment import escape_texts
 from sendbox.scenario.write import dump
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.world import World
     from sendbox.scenario.language import Language
+
 
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
 #: The token of a signup, which lets a call in without a key.

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import orjson
 
 from sendbox.control.export.rows import ActStep
 from sendbox.engine.commands.command import Act, Call, Move, Tune
+from sendbox.engine.commands.record import Record, RequestRecord
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.journal import CODE
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.record import Record, RequestRecord
-    from sendbox.engine.world import World
+from sendbox.engine.world import World
 
 #: Operations in `control` entries that did not change the world.
 _IDLE: Final = frozenset({"hook", "clock"})

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import orjson
 
@@ -20,13 +20,9 @@ from sendbox.control.replicas.journals import Difference, Entry, Journal
 from sendbox.engine.answer import Answer, Instant, JsonObject, moment, reference
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.kinds.answers import Value
-from sendbox.engine.kinds.rows import Observer
-from sendbox.runtime.worlds import Slice
-
-if TYPE_CHECKING:
-    from sendbox.engine.kinds.rows import KindTable
-    from sendbox.engine.world import World
-
+from sendbox.engine.kinds.rows import KindTable, Observer
+from sendbox.engine.world import World
+from sendbox.runtime.slot import Slice
 
 #: An entry in canonical form.
 Canonical = Annotated[JsonObject, reference("CanonicalEntry", CanonicalEntry)]

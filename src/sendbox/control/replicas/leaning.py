@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import orjson
 from msgspec.structs import replace
@@ -23,22 +23,18 @@ from sendbox.control.operation import Call, operation
 from sendbox.control.replaying import TICKS_PER_PAUSE, Diverged, Replay
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, moment
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
+from sendbox.engine.commands.command import Act, Command, Open, Outcome, Stamp
+from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.answers import Value
-from sendbox.engine.kinds.own import json_of
-from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.engine_kinds import json_of
+from sendbox.engine.kinds.rows import KindTable, Observer
+from sendbox.engine.world import World
 from sendbox.runtime.slot import Slice, spread
+from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assumptions import registry
 from sendbox.services.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.command import Command
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.kinds.rows import KindTable
-    from sendbox.engine.world import World
-    from sendbox.scenario.language import Language
 
 #: Ticks that a replay goes on, at most, after it left the way of the record.
 _BEYOND: Final = 10_000

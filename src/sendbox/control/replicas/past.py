@@ -6,22 +6,18 @@ same place uses it again, and a replica without readers can go on to a later pla
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from sendbox.control.operation import Call, ControlError, converted, not_closed
+from sendbox.control.operation import Call, Control, ControlError, Operation, converted, not_closed
 from sendbox.control.reading import entry_of
 from sendbox.control.replaying import TICKS_PER_PAUSE, Diverged, Replay, Steps
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping
-from sendbox.engine.commands.command import Stamp
+from sendbox.engine.commands.command import Command, Stamp
 from sendbox.engine.durations import instant, iso
+from sendbox.engine.world import World
 from sendbox.runtime.registry import Replica
 from sendbox.runtime.slot import Slice
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Control, Operation
-    from sendbox.engine.commands.command import Command
-    from sendbox.engine.world import World
 
 
 class Place(NamedTuple):

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
 from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command
+from sendbox.control.operation import Control
 from sendbox.control.replaying import Diverged, Replay
-from sendbox.engine.commands.command import Call, Open, Outcome
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.commands.command import Call, Command, Open, Outcome, Stamp
 from sendbox.engine.commands.record import Record, RequestRecord
-from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
-from sendbox.runtime.store.store import Unavailable
-
-if TYPE_CHECKING:
-    from sendbox.control.operation import Control
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.commands.command import Command, Stamp
-    from sendbox.runtime.slot import HostedWorld
-    from sendbox.runtime.spool import Spool
-    from sendbox.runtime.store.store import Facts
-
+from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY, Spool
+from sendbox.runtime.store.store import Facts, Unavailable
 
 #: So many scenarios are kept compiled.
 MOST_SCENARIOS: Final = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote
 
 from msgspec import Meta
@@ -23,27 +23,15 @@ from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
 from sendbox.engine.answer import Answer, Instant, JsonMapping, builtins, enum, read
-from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.batches import Delivery, succeeded
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.happened import (
-    LOOKED_AT,
-    Line,
-    collapsed,
-    counted,
-    describe,
-    headed,
-    narrator_of,
-    to_come,
-)
-from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.engine_kinds import delivery_view
+from sendbox.engine.kinds.happened import LOOKED_AT, Line, collapsed, counted, describe, headed, narrator_of, to_come
 from sendbox.engine.kinds.rows import Observer
-from sendbox.runtime.worlds import Slice
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
+from sendbox.runtime.slot import Slice
 
 #: How many lines of what happened there are unless `lines` says otherwise, and how many at most.
 LINES: Final = 500
@@ -186,7 +174,7 @@ async def _document(call: Call, lines: int, *, ended: bool) -> Report:
         ),
         pending=story.coming,
         coverage=ReportedCoverage(scope=covered.scope, total=covered.total, dimensions=covered.dimensions),
-        assumptions=_leaned(everything),
+        assumptions=_assumptions_in_short(everything),
         digest=await digest(call),
         record=f"{call.origin}/_sandbox/worlds/{quote(world_view['id'], safe='')}/record",
     )
@@ -225,10 +213,10 @@ async def _findings(call: Call) -> list[str]:
         remarks[called] += of_request(entry) if called else [entry["message"]]
     newest = await _newest_messages(call)
     lost = [of_lost(message) for message in newest if message["result"] in LOST and not message["unsettled"]]
-    return counted(remarks[True], remarks[False], await _failed(call), lost)
+    return counted(remarks[True], remarks[False], await _failed_webhooks(call), lost)
 
 
-async def _failed(call: Call) -> list[str]:
+async def _failed_webhooks(call: Call) -> list[str]:
     """The webhooks whose last try failed, in lines; before them the warning about those that no client fetched.
 
     Those that the setting `callbacks` does not allow are one line for each target.
@@ -291,7 +279,7 @@ async def _story(call: Call) -> _Story:
     return _Story(collapsed(narrated), len(narrated), recent.length, coming)
 
 
-def _leaned(everything: Assumptions) -> list[ReportedAssumption]:
+def _assumptions_in_short(everything: Assumptions) -> list[ReportedAssumption]:
     """The assumptions that a client relied on, in short, each with how many entries did."""
     rows = {row.id: row for row in everything.assumptions}
     return [

@@ -2,8 +2,8 @@
 
 A world is what its commands made of it: the same commands at the same places make the same world, in any process. What
 the world does by itself between two of them is counted in ticks (`World.run`), so a place is an epoch, an instant and a
-number of ticks. What carries a command out stands where its meaning is known: here for those of the engine, at the desk
-of the interfaces for calls, in control for acts of a tester.
+number of ticks. What carries a command out stands where its meaning is known: here for those of the engine, in the
+executor of the interfaces for calls, in control for acts of a tester.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, get_args
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.delivery.targets import Outlets
+from sendbox.engine.timeline import Clock, Mode
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.delivery.targets import Outlets
-    from sendbox.engine.timeline import Clock, Mode
 
 
 class World(Protocol):

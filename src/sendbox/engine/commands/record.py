@@ -14,17 +14,14 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from sendbox.engine.commands.command import COMMANDS, Body, Call, Command, Kept, Move, Open, Outcome, Restore, Stamp
 from sendbox.engine.commands.tracing import context_of
-from sendbox.engine.remarks import Advice
-
-if TYPE_CHECKING:
-    from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.remarks import Finding, RemadeAdvice
+from sendbox.engine.faults.calls import Applied
+from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
 
 _CODE: Final = {command: code for code, command in enumerate(COMMANDS.values())}
 _OUTCOME: Final = _CODE[Outcome]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 TRACEPARENT: Final = b"traceparent"
 TRACESTATE: Final = b"tracestate"

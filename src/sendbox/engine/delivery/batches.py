@@ -16,9 +16,9 @@ import orjson
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.draws import Chooser
 
 if TYPE_CHECKING:
-    from sendbox.engine.draws import Chooser
     from sendbox.engine.journal import Journal
     from sendbox.engine.kept import Kept
     from sendbox.engine.rules.conditions import Case

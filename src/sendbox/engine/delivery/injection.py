@@ -8,18 +8,16 @@ later is a step of the timeline. A world without rules never comes here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from sendbox.engine.delivery.batches import Delivery, Home, Outlet, Try
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
+from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
+from sendbox.engine.draws import Draw
 from sendbox.engine.journal import CODE
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
-    from sendbox.engine.draws import Draw
-    from sendbox.engine.rules.conditions import Case
+from sendbox.engine.rules.conditions import Case
 
 #: So many batches of a window leave in one step, so that other work does not wait long.
 _AT_ONCE: Final = 100

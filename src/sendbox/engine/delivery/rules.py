@@ -10,20 +10,17 @@ counts (`nth`, `every`, `times`) follows the order of arrival.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sendbox.engine.delivery.batches import Home
+from sendbox.engine.delivery.faults.fault import WebhookFault
+from sendbox.engine.draws import Draw
 from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When, difference
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Home
-    from sendbox.engine.delivery.faults.fault import WebhookFault
-    from sendbox.engine.draws import Draw
-    from sendbox.engine.rules.conditions import Case
 
 
 class WebhookRule(AnyRule, frozen=True, kw_only=True):

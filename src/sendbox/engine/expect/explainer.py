@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Moment, iso, show
-from sendbox.engine.expect.conditions import describe_value, differences, quoted
+from sendbox.engine.expect.expectation import Expectation, describe_value, differences, quoted
 from sendbox.engine.expect.row import end_of, place_of
 from sendbox.engine.expect.subjects import Occurrence, Subject, occurrences_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.world import World
+
 
 #: The states of an expectation. One that is open may still hold: what it waits for has not had all its time.
 PASSED: Final = "passed"

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.conditions import Where, holds
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Share, describe
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Share, Where, describe, holds
 from sendbox.engine.expect.explainer import (
     FAILED,
     NAMED,
@@ -234,15 +233,15 @@ class Judge:
                 after = f"came {show(first.at - before.at)} after it, wanted not before {show(entry.not_before)}"
                 return missed(f"the first of {number} {entry.text} {after}", [first], wrong="came too soon")
         if low is not None and number < low:
-            due, ended = self._deadline(entry, before)
+            due, ended = self._open_until(entry, before)
             return missed(self._explainer.count_text(entry, number, before) + ended, [], due)
         if not self._ended and (entry.high is not None or entry.rate is not None or entry.pauses):
-            due, _ = self._deadline(entry, before)
+            due, _ = self._open_until(entry, before)
             if due is not None:  # what must not come has time until then
                 return missed(self._explainer.count_text(entry, number, before), [], due)._replace(holds=True)
         return None
 
-    def _deadline(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
+    def _open_until(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
         """The instant until which more things may come, None if it has passed or there is none; and a text.
 
         The text says that the world ended before that instant; else it is empty.
@@ -281,7 +280,7 @@ class Judge:
         high = expectation.share_high
         if not expectation.subjects.has(total):
             too_few = f"{total or 'no'} {who} of {expectation.text}, wanted {expectation.subjects.text}"
-            due, ended = self._deadline(expectation, None) if total < (expectation.subjects.low or 0) else (None, "")
+            due, ended = self._open_until(expectation, None) if total < (expectation.subjects.low or 0) else (None, "")
             return view | state_view(due) | {"why": too_few + ended}
         if high is not None and held > high.of * total:
             return view | state_view(None) | {"why": f"{held} of {total} {who}, wanted {expectation.share}"}
@@ -321,7 +320,7 @@ class Judge:
         low, high = expectation.share_low, expectation.share_high
         too_few = not total or (low is not None and number < low.of * total)
         if too_few or (high is not None and number > high.of * total):
-            due, ended = self._deadline(expectation, None) if too_few else (None, "")
+            due, ended = self._open_until(expectation, None) if too_few else (None, "")
             why = f"{number or 'no'} {expectation.text}, wanted {expected}{ended}"
             if not total:
                 where = next((where for _, where in expectation.among), ())
@@ -333,7 +332,7 @@ class Judge:
         miss = yield from self._find_miss((), expectation.low)
         if miss is not None:
             return view | (yield from self._explainer.miss_view(miss))
-        due, _ = self._deadline(expectation, None)
+        due, _ = self._open_until(expectation, None)
         if high is None or due is None or self._ended:
             return view
         return view | state_view(due) | {"why": f"{number or 'no'} {expectation.text} so far, wanted {expected}"}

@@ -10,12 +10,10 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.durations import Rate
-
-if TYPE_CHECKING:
-    from sendbox.engine.expect.subjects import Occurrence
+from sendbox.engine.expect.subjects import Occurrence
 
 #: A place in the order: the instant, the journal entry with which a thing came to be, its own entry, its part of it.
 Place = tuple[float, ...]

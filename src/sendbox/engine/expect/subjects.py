@@ -11,7 +11,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sendbox.engine.expect.conditions import INSTANT, Path, Reading
+from sendbox.engine.expect.expectation import INSTANT, Path, Reading
 from sendbox.engine.journal import CODE, Journal
 
 if TYPE_CHECKING:

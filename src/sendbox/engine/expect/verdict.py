@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
-from sendbox.engine.expect.conditions import conditions_of
-from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.expectation import Expectation, conditions_of
 from sendbox.engine.expect.explainer import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judge import Judge
 from sendbox.engine.expect.subjects import REQUESTS, Subject, occurrences_of
@@ -154,7 +153,7 @@ def proves(verdict: JsonMapping) -> bool:
     return bool(verdict["passed"] and verdict["trusted"])
 
 
-def untrusted(verdict: JsonMapping) -> str | None:
+def distrust_reason(verdict: JsonMapping) -> str | None:
     """The reason why a verdict cannot be trusted; None if it can."""
     if verdict["trusted"]:
         return None
@@ -177,7 +176,7 @@ def lines(verdict: JsonMapping) -> list[str]:
     if judged and not failed and verdict["state"] == FAILED:
         summary += f", but {len(warnings)} warning{'s fail' if len(warnings) > 1 else ' fails'} the verdict (strict)"
     text = [f"verdict: {summary}"]
-    if (doubt := untrusted(verdict)) is not None:
+    if (doubt := distrust_reason(verdict)) is not None:
         text.append(f"  {doubt}")
     for view in judged:
         until = f" (open until {view['open_until']})" if view["state"] == OPEN else ""

@@ -15,21 +15,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.draws import Chooser
+from sendbox.engine.faults.fault import ApiFault
 from sendbox.engine.rules.book import Rulebook, owner
 from sendbox.engine.rules.conditions import Case, Not, quoted
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When
-
-if TYPE_CHECKING:
-    from sendbox.engine.draws import Chooser
-    from sendbox.engine.faults.fault import ApiFault
-    from sendbox.engine.texts import Pattern
+from sendbox.engine.texts import Pattern
 
 #: The greatest number of calls whose answer was lost that are remembered.
 MAX_LOST_CALLS: Final = 100

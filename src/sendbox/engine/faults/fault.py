@@ -9,16 +9,14 @@ knows no fault by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import ClassVar, Final, Self
 
 import msgspec
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Rate, Span, show
-
-if TYPE_CHECKING:
-    from sendbox.engine.forms import Value
+from sendbox.engine.forms import Value
 
 #: No time at all.
 AT_ONCE: Final = Span(0, 0)

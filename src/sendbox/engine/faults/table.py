@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Mapping
+from typing import Final, TypeVar
 
 from sendbox.engine.delivery.faults import requests, ways
+from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.faults import answers, connections
 from sendbox.engine.faults.fault import ApiFault, Fault
 from sendbox.engine.forms import Node, Value, ValueNode, ValueReader, either, mapping, word
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sendbox.engine.delivery.faults.fault import WebhookFault
 
 F = TypeVar("F", bound=Fault)
 

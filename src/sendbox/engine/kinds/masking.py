@@ -16,7 +16,7 @@ from urllib.parse import quote_plus, unquote_plus
 import orjson
 
 from sendbox.engine.answer import JsonMapping, builtins
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 #: The end of everything that is masked.
 MARK: Final = "…"

@@ -1,6 +1,6 @@
 """The rows for kinds of journal entries: their views, their canonical form, their coverage and their text.
 
-The rows of the engine are in `own.py`, those of a service in its module `kinds`, and `app.py` puts them together.
+The rows of the engine are in `engine_kinds.py`, those of a service in its module `kinds`; `app.py` puts them together.
 """
 
 from __future__ import annotations

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.delivery.batches import Delivery, Outlet
+from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.injection import Window
 from sendbox.engine.durations import iso
 from sendbox.engine.timeline import Run
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery, Outlet
-    from sendbox.engine.delivery.faults.fault import FaultyDelivery
-    from sendbox.engine.delivery.injection import Window
-    from sendbox.engine.world import World
+from sendbox.engine.world import World
 
 #: What a step is about, in words; None for one that will do nothing any more.
 About = JsonObject | None

@@ -76,7 +76,7 @@ class Backward(Condition, Protocol):
 
 
 #: What a condition of a field may want of it; of several values one is enough.
-Wanted = Pattern | str | int | Condition | tuple[Pattern, ...] | tuple[str, ...] | tuple[int, ...]
+Expected = Pattern | str | int | Condition | tuple[Pattern, ...] | tuple[str, ...] | tuple[int, ...]
 T = TypeVar("T")
 
 
@@ -157,7 +157,7 @@ class Not:
     #: only where a condition in it is about what happened before
     raced: Callable[[Case], bool]
 
-    def __init__(self, *groups: Mapping[str, Wanted]) -> None:
+    def __init__(self, *groups: Mapping[str, Expected]) -> None:
         self.groups = groups
         self.tests = tuple(
             tuple((name, condition(name, expected)) for name, expected in group.items()) for group in groups
@@ -195,7 +195,7 @@ class Not:
         return f"Not({', '.join(map(repr, self.groups))})"
 
 
-def condition(name: str, expected: Wanted) -> Condition:
+def condition(name: str, expected: Expected) -> Condition:
     """The condition for the value that a rule wants of a field."""
     values: Any = several(expected)
     for kind, condition_type in ((Pattern, Like), (str, Among), (int, Equal)):

@@ -7,16 +7,14 @@ whether another rule took them or not. There is one counter for all of them, or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from sendbox.engine.rules.conditions import Backward, Case, Condition, Not, Wanted, condition, several
+from sendbox.engine.durations import Moment
+from sendbox.engine.rules.conditions import Backward, Case, Condition, Expected, Not, condition, several
 from sendbox.engine.texts import Pattern
-
-if TYPE_CHECKING:
-    from sendbox.engine.durations import Moment
 
 #: Whose counter a rule has where it says none: the whole world's.
 WORLD: Final = "world"
@@ -53,7 +51,7 @@ class When:
         nth: int | tuple[int, ...] | None = None,
         every: int | None = None,
         per: str | None = None,
-        **asked: Wanted | None,
+        **asked: Expected | None,
     ) -> None:
         self.asked = {name: expected for name, expected in asked.items() if expected is not None}
         self.conditions: Final[tuple[tuple[str, Condition], ...]] = tuple(

@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
+from sendbox.exploring.census import Census, ObservedCall
 from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, duration_text
 from sendbox.services.operations import STATUS_QUERIES
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, ObservedCall
 
 #: The `Retry-After` of a refusal for too many calls, in seconds.
 _AFTER: Final = 1
@@ -24,7 +22,7 @@ _AFTER: Final = 1
 
 def free_calls(world: Census) -> Iterator[ObservedCall]:
     """The calls of operations of which no call failed without misfortune."""
-    failed = {call.operation for call in world.calls if call.struck or call.failed}
+    failed = {call.operation for call in world.calls if call.faulty or call.failed}
     return (call for call in world.calls if call.operation not in failed)
 
 
@@ -70,7 +68,7 @@ def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     phones = Counter(call.phone for call in calls)
     if phones <= Counter(call.phone for call in passed.calls if call.operation == operation):
         return True
-    return sum(not call.failed for call in calls) >= ordinals[0] and _made(broken) <= _made(passed)
+    return sum(not call.failed for call in calls) >= ordinals[0] and _count_made(broken) <= _count_made(passed)
 
 
 def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
@@ -79,7 +77,7 @@ def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     The question may stand anywhere between the two. While the clock does not move, no list has the messages that were
     just sent.
     """
-    if _made(broken) <= _made(passed):
+    if _count_made(broken) <= _count_made(passed):
         return True
     assert misfortune.spot.row is not None
     operation, (ordinal,) = misfortune.spot.row
@@ -88,7 +86,7 @@ def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     return any(call.operation in STATUS_QUERIES for call in before)
 
 
-def _made(world: Census) -> Counter[tuple[str, ...]]:
+def _count_made(world: Census) -> Counter[tuple[str, ...]]:
     """The messages and sessions that calls have made, counted by their phones."""
     messages = (("message", message.phone, message.operation, *message.channels) for message in world.messages)
     return Counter([*messages, *(("session", session.phone) for session in world.sessions)])

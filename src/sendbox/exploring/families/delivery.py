@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.faults.requests import WAYS
 from sendbox.engine.durations import instant, iso
+from sendbox.exploring.census import Census, ObservedCall, ObservedEvent
 from sendbox.exploring.families.calls import free_calls
 from sendbox.exploring.families.world import MIDNIGHTS
 from sendbox.exploring.misfortune import (
@@ -28,9 +29,6 @@ from sendbox.exploring.misfortune import (
     message_words,
     ordinal,
 )
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, ObservedCall, ObservedEvent
 
 #: The first retry comes so long after the try before (A20).
 _RETRY: Final = 30_000
@@ -61,7 +59,7 @@ def _first_alike(events: Iterable[ObservedEvent]) -> Iterable[ObservedEvent]:
 
 def deciding(world: Census) -> bool:
     """True if the test itself decides about deliveries, by a rule or as a receiver that refuses: it may count tries."""
-    return any(event.own and (event.struck or event.refused) for event in world.events)
+    return any(event.own and (event.faulty or event.refused) for event in world.events)
 
 
 def pauses(world: Census, event: ObservedEvent) -> list[tuple[int, str]]:
@@ -134,7 +132,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
             continue
         window = {"from": duration_text(first.at), "until": duration_text(second.at + 1)}
         gathered = [event for event in world.events if first.at <= event.at <= second.at]
-        changing = counted or any(event.struck or event.called for event in gathered)
+        changing = counted or any(event.faulty or event.called for event in gathered)
         values = []
         if first.phone == second.phone:
             values.append((f"comes in one delivery with {event_words(second)}", {"phone": first.phone}))

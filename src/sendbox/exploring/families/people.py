@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
+from sendbox.exploring.census import Census, ObservedMessage
 from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, duration_text, message_words
 from sendbox.services import limits
-from sendbox.services.messaging.channels import FAMILY
-from sendbox.services.messaging.results import CODES, REACH
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, ObservedMessage
+from sendbox.services.messaging.channels import CODES, FAMILY, REACH
 
 #: What a phone answers, and what it answers then.
 _PLAIN: Final = "Yes"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
+from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, Session
 from sendbox.exploring.misfortune import (
     Kind,
     Spot,
@@ -20,11 +21,7 @@ from sendbox.exploring.misfortune import (
     ordinal,
     spread_out,
 )
-from sendbox.services.messaging.channels import LEGAL, USUAL, legal_next
-from sendbox.services.messaging.results import ACCEPTED, CODES, REACH, STATES, WAYS
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, Session
+from sendbox.services.messaging.channels import ACCEPTED, CODES, LEGAL, REACH, STATES, USUAL, WAYS, legal_next
 
 #: How long a result takes that the run did not have, where there is so much time.
 _STEP: Final = 1_000

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sendbox.exploring.census import Census
 from sendbox.exploring.families import calls, delivery, people, results, world
 from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot
-from sendbox.services.numbers.normal import normalize
-
-if TYPE_CHECKING:
-    from sendbox.exploring.census import Census
+from sendbox.services.numbers.notation import normalize
 
 #: Every kind of misfortune, by its family.
 FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
+from sendbox.control.replicas.leaning import Alternative
 from sendbox.engine.answer import JsonObject
+from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, ObservedMove, Session
 from sendbox.exploring.misfortune import (
     ANY_TIME,
     Kind,
@@ -28,10 +30,6 @@ from sendbox.exploring.misfortune import (
 )
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from sendbox.control.replicas.leaning import Alternative
-    from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, ObservedMove, Session
 
 #: Millionths of a unit of money.
 _MILLION: Final = 1_000_000

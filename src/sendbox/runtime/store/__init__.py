@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from sendbox.runtime.store.store import Store
+from sendbox.runtime.store.store import Store
 
 #: How the address of a database begins.
 SCHEMES: Final = ("postgresql://", "postgres://")

@@ -6,20 +6,16 @@ The part of each record that is in the store, or on its way, is known here, for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Move, Restore, Stamp
+from sendbox.engine.commands.command import Command, Move, Open, Restore, Stamp
+from sendbox.engine.commands.record import Record
 from sendbox.runtime import wall
+from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.store.store import Change, Facts, Part, StoredWorld
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.command import Command, Open
-    from sendbox.engine.commands.record import Record
-    from sendbox.runtime.slot import HostedWorld
 
 
 class _Written(Struct, eq=False):
@@ -107,7 +103,8 @@ class Drafts:
             written.record, written.line = record, written.lines
             copied = None if cut else written.copied()
             written.count = 0 if copied is None else copied[1]
-            written.epoch = _epoch_of(record, written.count, begins)
+            restores = (entry.begins for entry in reversed(record.entries[: written.count]) if type(entry) is Restore)
+            written.epoch = next(restores, begins)
         lines: list[int] | None
         if cut:
             lines = [] if anew or written.count else None
@@ -178,12 +175,6 @@ def _commands(record: Record, first: int, epoch: int) -> tuple[list[tuple[Stamp,
         if isinstance(command, Restore):
             epoch = command.begins
     return commands, epoch
-
-
-def _epoch_of(record: Record, count: int, begins: int) -> int:
-    """The epoch after so many commands of a record, the first of which has this one."""
-    restores = (entry.begins for entry in reversed(record.entries[:count]) if type(entry) is Restore)
-    return next(restores, begins)
 
 
 def _begins_with(record: Record | None, head: Record) -> bool:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from msgspec import Struct, field
 
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Overtake, Stamp, Tune
+from sendbox.engine.commands.command import Command, Open, Overtake, Stamp, Tune
 from sendbox.engine.durations import show
 from sendbox.runtime import wall
 from sendbox.runtime.counts import DURATIONS, Histogram
+from sendbox.runtime.interface import RuntimeInterface
 from sendbox.runtime.slot import CloseReason, HostedWorld, Slice
 from sendbox.runtime.store.drafts import Draft, Drafts
 from sendbox.runtime.store.sharing import MOVED, Sharing
@@ -39,9 +40,8 @@ from sendbox.runtime.store.store import (
 )
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.command import Command, Open
-    from sendbox.runtime.interface import RuntimeInterface
     from sendbox.settings import Durability
+
 
 T = TypeVar("T")
 #: Real seconds between two commits with `second`, and between two tries of a commit that failed.

@@ -79,7 +79,7 @@ class PostgresStore(Tables):
         self._flush = flush
         self._connection: psycopg.Connection[Any] | None = None
         self._owner = ""
-        self._shown = _without_secrets(address)
+        self._masked_address = _without_secrets(address)
         try:
             self._open()
         except StoreError:
@@ -114,11 +114,11 @@ class PostgresStore(Tables):
                 execute(statement)
             execute("INSERT INTO store VALUES (?, '')", (FORM,))
         elif "store" not in names:
-            raise StoreError(f"{self._shown} has a schema sendbox of another program; give another database")
+            raise StoreError(f"{self._masked_address} has a schema sendbox of another program; give another database")
         (form,) = self._first("SELECT form FROM store")
         if form > FORM:
             text = f"is a store of form {form}, and this version reads form {FORM}; start a newer version"
-            raise StoreError(f"{self._shown} {text}")
+            raise StoreError(f"{self._masked_address} {text}")
 
     def _execute(self, statement: str, values: Sequence[object] = ()) -> psycopg.Cursor[Any]:
         assert self._connection is not None
@@ -134,13 +134,15 @@ class PostgresStore(Tables):
         try:
             yield
         except errors.ForeignKeyViolation:
-            raise LeaseLost(f"{self._shown} has no lease of this process any more") from None
+            raise LeaseLost(f"{self._masked_address} has no lease of this process any more") from None
         except psycopg.Error as error:
             reasons = (reason for kind, reason in _REASONS if isinstance(error, kind))
             why = " ".join(str(error).split("\n")[0].split())
-            raise StoreError(f"{self._shown} {next(reasons, 'cannot be used')} ({why})") from error
+            raise StoreError(f"{self._masked_address} {next(reasons, 'cannot be used')} ({why})") from error
         except msgspec.MsgspecError as error:
-            raise StoreError(f"{self._shown} is damaged; give a copy of it, or a new database ({error})") from error
+            raise StoreError(
+                f"{self._masked_address} is damaged; give a copy of it, or a new database ({error})"
+            ) from error
 
     # -- the worlds
 
@@ -158,7 +160,7 @@ class PostgresStore(Tables):
     def write(self, changes: Sequence[Change]) -> None:
         """Makes these changes in one commit. Raises `LeaseLost` if this process is no owner any more."""
         if self._first("SELECT 1 FROM owners WHERE name = ? FOR KEY SHARE", (self._owner,)) is None:
-            raise LeaseLost(f"{self._shown} has no lease of this process any more")
+            raise LeaseLost(f"{self._masked_address} has no lease of this process any more")
         for change in changes:
             self._write(change)
 
@@ -193,7 +195,7 @@ class PostgresStore(Tables):
     def renew(self) -> None:
         """Makes the lease of this process last `LEASE` seconds from now. Raises `LeaseLost`."""
         if not self._execute(f"UPDATE owners SET ends = {_ENDS} WHERE name = ?", (self._owner,)).rowcount:
-            raise LeaseLost(f"{self._shown} has no lease of this process any more")
+            raise LeaseLost(f"{self._masked_address} has no lease of this process any more")
 
     @_kept
     def claim(self, world_id: str) -> Claim:

@@ -10,16 +10,21 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from sendbox.runtime import wall
-from sendbox.runtime.slot import Conflict
-from sendbox.runtime.store.store import LEASE, STORE_FAILED, Claim, LeaseLost, StoreError, Unavailable
-
-if TYPE_CHECKING:
-    from sendbox.runtime.interface import RuntimeInterface
-    from sendbox.runtime.slot import HostedWorld
-    from sendbox.runtime.store.store import SharedStore, StoredWorld
+from sendbox.runtime.interface import RuntimeInterface
+from sendbox.runtime.slot import Conflict, HostedWorld
+from sendbox.runtime.store.store import (
+    LEASE,
+    STORE_FAILED,
+    Claim,
+    LeaseLost,
+    SharedStore,
+    StoredWorld,
+    StoreError,
+    Unavailable,
+)
 
 T = TypeVar("T")
 #: Real seconds between two renewals, and until a process that does not answer is asked again.

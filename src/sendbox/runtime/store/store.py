@@ -12,7 +12,7 @@ from typing import Final, Protocol, runtime_checkable
 from msgspec import Struct
 
 from sendbox.engine.commands.command import Stamp
-from sendbox.engine.timeline import Mode  # noqa: TC001 msgspec reads it
+from sendbox.engine.timeline import Mode
 from sendbox.runtime.slot import Capped
 
 #: The stable word for a store that cannot be read or written.

@@ -10,8 +10,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate, duration
-from sendbox.engine.expect.conditions import INSTANT, Condition, Hours, Not, OfPart, Range, Where
-from sendbox.engine.expect.expectation import SOME, Expectation, Share
+from sendbox.engine.expect.expectation import (
+    INSTANT,
+    SOME,
+    Condition,
+    Expectation,
+    Hours,
+    Not,
+    OfPart,
+    Range,
+    Share,
+    Where,
+)
 from sendbox.engine.expect.subjects import CONTENT, Field, Subject
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.when import hours

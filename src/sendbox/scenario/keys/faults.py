@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from msgspec.structs import asdict
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.answers import HEADER_NAMES
 from sendbox.engine.faults.calls import ApiRule, Headers
+from sendbox.engine.faults.fault import ApiFault
 from sendbox.engine.faults.table import CALLS, DELIVERIES, read
-from sendbox.engine.forms import any_keys, reference, switch
+from sendbox.engine.forms import Value, any_keys, reference, switch
 from sendbox.engine.rules.conditions import several
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.when import CALL, Conditions, asked, key, one_of, one_or_more, pattern, recipient
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, canonical, words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sendbox.engine.delivery.faults.fault import WebhookFault
-    from sendbox.engine.faults.fault import ApiFault
-    from sendbox.engine.forms import Value
-    from sendbox.engine.rules.rule import When
 
 #: The names of a rule's conditions in this list, where they differ.
 _SPELLED: Final = {"nth": CALL}
@@ -42,14 +38,10 @@ def _call_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -
 
 def _call_key(when: When, fault: ApiFault, processed: bool | None) -> str:
     """The text that identifies a rule without a name: its conditions and its fault, however its times are written."""
-    does = _changed_fields(fault, type(fault)())
+    default = type(fault)()
+    does = {name: value for name, value in asdict(fault).items() if value != getattr(default, name)}
     asks = {_SPELLED.get(name, name): condition for name, condition in asked(when).items()}
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
-
-
-def _changed_fields(record: ApiFault, default: ApiFault) -> JsonObject:
-    """The fields of a record that differ from the default."""
-    return {name: value for name, value in asdict(record).items() if value != getattr(default, name)}
 
 
 def _join_headers(conditions: JsonObject, node: Node, reader: Reader) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.plan import TIME_PURPOSES, Place, Plan, PlannedChooser, Value
+from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, items, whole_number
-
-if TYPE_CHECKING:
-    from sendbox.scenario.model import Node
 
 
 def compile_plan(node: Node | None, reader: Reader) -> Plan:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.forms import Node as Schema
 from sendbox.engine.forms import Value, mapping, positive, reference, text
-from sendbox.scenario.values import entries, text_of, whole_number
+from sendbox.engine.rules.rule import Rule, When
+from sendbox.scenario.keys.when import Conditions
+from sendbox.scenario.model import Node
+from sendbox.scenario.values import Reader, entries, text_of, whole_number
 from sendbox.scenario.vocabulary import Key, RuleList, Rules
-
-if TYPE_CHECKING:
-    from sendbox.engine.rules.rule import Rule, When
-    from sendbox.scenario.keys.when import Conditions
-    from sendbox.scenario.model import Node
-    from sendbox.scenario.values import Reader
 
 R = TypeVar("R", bound="Rule")
 

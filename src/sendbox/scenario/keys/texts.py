@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from sendbox.engine import bounds
+from sendbox.engine.draws import Chooser
 from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
 from sendbox.scenario import library
 from sendbox.scenario.model import Node, listed, nearest, show
 
 if TYPE_CHECKING:
-    from sendbox.engine.draws import Chooser
     from sendbox.scenario.values import Reader
+
 
 #: The locale of a scenario without one. The schema lists the legal ones.
 LOCALE: Final = "en_US"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import orjson
 from msgspec.structs import replace
@@ -14,11 +14,9 @@ from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Moment
 from sendbox.engine.texts import Text
 from sendbox.scenario.keys.when import never
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, plain, show
-
-if TYPE_CHECKING:
-    from sendbox.scenario.lint.linter import Linter
-    from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader
 
 
 def as_written(_node: Node, _what: JsonObject, _reader: Reader) -> None:

@@ -185,16 +185,10 @@ def compile_receiver(nodes: list[Node]) -> tuple[ReceiverBehavior, ...]:
     return tuple(ReceiverBehavior(entry.get("webhook"), tuple(entry["ends"])) for entry in map(plain, nodes))
 
 
-def compile_counterexamples(
-    nodes: list[Node], reader: Reader, calls: Mapping[str, CallSpec], acts: Mapping[str, Mapping[str, str]]
-) -> tuple[Counterexample, ...]:
-    """Wrong clients, each of which must fail the expectations of the scenario that it names."""
-    return tuple(_counterexample(node, reader, calls, acts) for node in nodes)
-
-
-def _counterexample(
+def compile_counterexample(
     node: Node, reader: Reader, calls: Mapping[str, CallSpec], acts: Mapping[str, Mapping[str, str]]
 ) -> Counterexample:
+    """A wrong client, which must fail the expectations of the scenario that it names."""
     entries = node.entries()
     fails = words(entries["fails"]) or ()
     expected = None if reader.root is None else reader.root.get("expect")

@@ -6,19 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.durations import Moment
 from sendbox.engine.forms import Value, either, mapping, reference, sequence
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, whole_number, words
 from sendbox.services import windows
-
-if TYPE_CHECKING:
-    from sendbox.engine.durations import Moment
-    from sendbox.services.windows import Window
+from sendbox.services.windows import Window
 
 T = TypeVar("T")
 
@@ -70,12 +68,9 @@ def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, .
         path = tuple(key.split("."))
         if not all(path):
             reader.add_problem(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
-        values.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+        expected = one_or_more(item, lambda node: reader.pattern(node) if isinstance(node.value, str) else node.value)
+        values.append((path, expected))
     return tuple(values)
-
-
-def _expected(node: Node, reader: Reader) -> object:
-    return reader.pattern(node) if isinstance(node.value, str) else node.value
 
 
 def _moment(node: Node, reader: Reader) -> Moment:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sendbox.services.numbers.normal import LONGEST, SHORTEST, normalize
+from sendbox.services.numbers.notation import LONGEST, SHORTEST, normalize
 
 _ANY: Final = "*"
 _ONE: Final = "?"

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine import durations as spans
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import CURLY, Pattern, named
 from sendbox.scenario.lint import globs
 from sendbox.scenario.model import Node, Problem, errors, nearest, plain, problem, show
 from sendbox.scenario.shape import Shape, property_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.rules.rule import When
-    from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader
 
 _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
 #: The start of a step in a path.

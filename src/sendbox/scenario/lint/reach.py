@@ -5,24 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.engine import durations as spans
-from sendbox.engine.expect.conditions import Condition, Not, OfPart, Range, Where
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Condition, Expectation, Never, Not, OfPart, Range, Where
+from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.expect import NOT
+from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.linter import REACH, Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.values import Reader, items
-
-if TYPE_CHECKING:
-    from sendbox.engine.expect.subjects import Subject
-    from sendbox.scenario.keys.timeline import Happening
 
 #: What warns about conditions of one expectation, or of one of its `then`.
 Doubt = Callable[[Node, Linter], None]
@@ -83,7 +80,7 @@ def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -
     _changed(linter, subjects)
     for at, item in linter.entries("expect"):
         expectation, then = blueprint.expect[at], item.get("then")
-        _untied(item, expectation, subjects, linter)
+        _warn_unlinked(item, expectation, subjects, linter)
         _any_of_several(item, expectation, subjects, linter)
         for kind, among in expectation.among[:1]:
             _conditions(item.get("among"), among, subjects[kind], rules, linter)
@@ -308,7 +305,7 @@ def _ranges(numbers: tuple[tuple[int, float], ...]) -> str:
     )
 
 
-def _untied(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
+def _warn_unlinked(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
     """Warns about what must follow, where the same thing with another phone is as good."""
     then, before = node.get("then"), {expectation.that}
     for item, step in zip([] if then is None or expectation.each else then.items(), expectation.then, strict=False):

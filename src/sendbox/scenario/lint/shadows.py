@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.faults.table import CALLS, DELIVERIES
 from sendbox.scenario.lint import globs
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, plain, show
-from sendbox.services.numbers.normal import normalize
-
-if TYPE_CHECKING:
-    from sendbox.scenario.lint.linter import Linter
-    from sendbox.scenario.vocabulary import RuleList
+from sendbox.scenario.vocabulary import RuleList
+from sendbox.services.numbers.notation import normalize
 
 
 def _among(wide: set[str], narrow: set[str], _country: str) -> bool:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.part import Part
+from sendbox.engine.world import World
+from sendbox.services import ports
 from sendbox.services.account.keys import DEFAULT_SUBID, Billing, Key, SubKeys
 from sendbox.services.account.orders import Orders
 from sendbox.services.assume import Assume
@@ -17,8 +19,6 @@ from sendbox.services.templates.templates import Template, compile_template
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry
-    from sendbox.engine.world import World
-    from sendbox.services import ports
     from sendbox.services.account.spec import AccountSpec
 
 

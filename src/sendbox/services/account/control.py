@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from sendbox.control.arguments import Body, compile_long, compiled, described
 from sendbox.control.export.rows import Exported
@@ -13,14 +13,12 @@ from sendbox.control.reading import select
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject, moment
 from sendbox.engine.durations import iso
+from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
 from sendbox.services.account.answers import AccountView, OrderView, Subkey
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.account.keys import Key
-    from sendbox.services.account.orders import Order
+from sendbox.services.account.keys import Key
+from sendbox.services.account.orders import Order
 
 
 @operation("GET", "/worlds/{id}/account", answers=AccountView)

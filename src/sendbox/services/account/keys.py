@@ -13,10 +13,11 @@ import msgspec
 
 from sendbox.engine.draws import uuid_text
 from sendbox.engine.journal import CODE, enter
+from sendbox.engine.world import World
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.account.spec import SubKeySpec
+
 
 enter("key", "listed", "order")
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sendbox.engine.coverage import Collector
+from sendbox.engine.digest import Canon
 from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, short_line
 from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View
-
-if TYPE_CHECKING:
-    from sendbox.engine.coverage import Collector
-    from sendbox.engine.digest import Canon
-    from sendbox.services.account.keys import Key
-    from sendbox.services.account.orders import Order
+from sendbox.services.account.keys import Key
+from sendbox.services.account.orders import Order
 
 #: How many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100

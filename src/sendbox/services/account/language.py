@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.texts import PARENT
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.language import compile_sender, template_makes_sense
-
-if TYPE_CHECKING:
-    from sendbox.scenario.lint.linter import Linter
-    from sendbox.scenario.values import Reader
-    from sendbox.services.ports import SenderForm
+from sendbox.services.ports import SenderForm
 
 #: A code of a language, with that of a country or without.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(_[A-Z]{2})?")

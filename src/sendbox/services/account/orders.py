@@ -26,11 +26,12 @@ from sendbox.engine.draws import uuid_text
 from sendbox.engine.durations import DAY
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import Lifecycle
+from sendbox.services.ports import Billing
 from sendbox.services.tables import table
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.ports import Billing
+
 
 #: The periods that an order may name (A31).
 PERIODS: Final = ("month", "quarter", "year", "once")

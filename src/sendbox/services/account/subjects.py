@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.expect.subjects import Field, Subject
-from sendbox.services.account.orders import PERIODS, REACHED
+from sendbox.services.account.orders import PERIODS, REACHED, Order
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.account.orders import Order
 
 
 def _line(_world: World, entry: tuple[Order, str]) -> str:

@@ -12,16 +12,14 @@ reason. Both change together with the registry.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.kinds.own import json_of
+from sendbox.engine.commands.record import RequestRecord
+from sendbox.engine.coverage import Collector, Row
+from sendbox.engine.kinds.engine_kinds import json_of
 from sendbox.services.coverage.limits import CODE, EDITS, MEDIA, limits_of
 from sendbox.services.messaging.channels import ROWS, USUAL
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.coverage import Collector, Row
 
 #: Steps without a text of their own, that need one, use the root's; that a step of the usual channel does, is known.
 _LENT: Final = frozenset(name for name, channel in ROWS.items() if channel.takes_body and name != USUAL)

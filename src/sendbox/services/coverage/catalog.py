@@ -11,22 +11,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.coverage import Form, Item
 from sendbox.engine.faults.table import CALLS, DELIVERIES
+from sendbox.engine.lifecycle import Table
 from sendbox.services.account.orders import ORDER
 from sendbox.services.coverage import limits
-from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, TEMPLATED, USUAL
+from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, STATES, TEMPLATED, USUAL, WAYS
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
-from sendbox.services.messaging.results import STATES, WAYS
 from sendbox.services.partner.records import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
-
-if TYPE_CHECKING:
-    from sendbox.engine.lifecycle import Table
 
 #: Interfaces and operations by which messages are sent; a code of Verify is a message of the service.
 _MESSAGES: Final = "sending legacy uploadBulk"

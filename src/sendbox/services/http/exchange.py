@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from sendbox.engine.commands.record import JSON_TYPE
-from sendbox.engine.regex import regex
-
-if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
-    from sendbox.engine.commands.command import Call
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
-    from sendbox.engine.world import World
-    from sendbox.services.ports import Key
+from sendbox.contract.validators import Contract
+from sendbox.engine.commands.command import Call
+from sendbox.engine.commands.record import JSON_TYPE, RequestRecord
+from sendbox.engine.faults.calls import Applied
+from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
+from sendbox.engine.texts import regex
+from sendbox.engine.world import World
+from sendbox.services.ports import Key
 
 #: The longest body that is read; a longer one is refused before it is read whole.
 BODY_CAP: Final = 16 * 1024 * 1024
@@ -151,21 +148,21 @@ Auth = Literal["header", "header-or-query", "header-or-token", "form", "none"]
 class Tokens(msgspec.Struct, frozen=True):
     """Tokens that stand in for a key: a world gave them out, and they carry its tag (§5.3).
 
-    `preload` imports the modules that read tokens, off the event loop. `given` is the token in a body, or None;
+    `preload` imports the modules that read tokens, off the event loop. `in_body` is the token in a body, or None;
     `subject` the name in it, unchecked, by which its world is found; `admitted` the thing it names in that world, or a
     finding that says why it is refused. `missing` is why a call with neither key nor token reached no world, and how
     to fix it.
     """
 
     preload: Callable[[], None]
-    given: Callable[[bytes], str | None]
+    in_body: Callable[[bytes], str | None]
     subject: Callable[[str], str | None]
     admitted: Callable[[World, str], object]
     missing: tuple[str, str]
 
     def of(self, call: Call, body: bytes) -> str | None:
         """The token of a call, None if the call has a key."""
-        return self.given(body) if header(call.headers, b"x-api-key") is None else None
+        return self.in_body(body) if header(call.headers, b"x-api-key") is None else None
 
 
 class WorldLookup(msgspec.Struct, frozen=True):

@@ -6,19 +6,17 @@ What a fault does to the connection is done elsewhere, once the call has been jo
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sendbox.engine.commands.command import Call
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.calls import Call as Asking
 from sendbox.engine.faults.fault import NO_ANSWER, Error, Whole
+from sendbox.engine.world import World
 from sendbox.services.http.exchange import Answer, Refusal, header
 from sendbox.services.http.numbers import addressee
 from sendbox.services.operations import CALLS
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.command import Call
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.world import World
 
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.
 Decision = tuple[Applied | None, bool]

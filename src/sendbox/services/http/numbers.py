@@ -13,22 +13,22 @@ from urllib.parse import parse_qs
 from sendbox.contract.findings import show
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine import bounds
-from sendbox.engine.regex import regex
+from sendbox.engine.remarks import Advice
+from sendbox.engine.texts import regex
 from sendbox.services.advice import NUMBER_CONVERTED, NUMBER_DOUBTFUL, NUMBER_INVALID, advise
-from sendbox.services.numbers import normal as numbers
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers import notation
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
 
 
 def remark_number(number: str, path: str, advice: list[Advice]) -> None:
     """Advice on a normalized number that looks wrong for its country; it is used anyway (A14)."""
-    if numbers.doubtful(number):
-        advice.append(advise(NUMBER_DOUBTFUL, f'"{number}" {numbers.doubt(number)}; it is used anyway', path))
+    if notation.doubtful(number):
+        advice.append(advise(NUMBER_DOUBTFUL, f'"{number}" {notation.doubt(number)}; it is used anyway', path))
 
 
 def remark_converted(raw: str, number: str, path: str, advice: list[Advice], section: str | None = None) -> None:
@@ -95,7 +95,7 @@ def _fields(raw: bytes) -> object:
             return parse_json(raw)
         except Malformed:
             return None
-    return None if bounds.crowded(raw) else parse_qs(raw.decode("utf-8", "replace"))
+    return None if bounds.has_too_many_parameters(raw) else parse_qs(raw.decode("utf-8", "replace"))
 
 
 def _in(value: object, deep: int = _DEEP) -> str:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, split_types, with_cases, with_optional
+from sendbox.contract.validators import Contract
 from sendbox.engine.answer import JsonObject
-
-if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
-    from sendbox.services.http.exchange import Route
+from sendbox.services.http.exchange import Route
 
 COMPONENTS: Final = "#/components/schemas/"
 LICENSE: Final = {"name": "MIT", "identifier": "MIT"}
@@ -177,7 +175,10 @@ def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]
     }
     if route.assumed:
         operation["x-assumed"] = list(route.assumed)
-    in_path = [_in_path(name) for name in _IN_PATH.findall(route.path)]
+    in_path = [
+        {"name": name, "in": "path", "description": f"The {name}.", "required": True, "schema": {"type": "string"}}
+        for name in _IN_PATH.findall(route.path)
+    ]
     if in_path:
         operation["parameters"] = in_path
     if route.query is not None:
@@ -225,12 +226,6 @@ def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[JsonObjec
             }
         )
     return parameters
-
-
-def _in_path(name: str) -> JsonObject:
-    """A part of the path that the caller fills in with a name that was given out."""
-    schema = {"type": "string"}
-    return {"name": name, "in": "path", "description": f"The {name}.", "required": True, "schema": schema}
 
 
 def _response(status: int, ref: str | None, definitions: dict[str, Node], used: dict[str, None]) -> JsonObject:

@@ -13,10 +13,19 @@ import orjson
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.remarks import Finding
-from sendbox.services.http.exchange import Answer, Exchange, Handler, Interface, Refused, Route
-from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
-from sendbox.services.http.requests import add_findings, canonical, parsed, refusal, refused_fields, unknown_fields
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.exchange import Answer, Exchange, Interface, Refused
+from sendbox.services.http.requests import (
+    Unreadable,
+    add_findings,
+    canonical,
+    parsed,
+    read_form,
+    refusal,
+    refused_fields,
+    unknown_fields,
+    unknown_parameters,
+)
+from sendbox.services.http.routing import RouteFamily
 
 #: Assumptions that every endpoint rests on: statuses, scopes, malformed JSON, unknown fields, nulls.
 ASSUMED: Final = ("A19", "A26", "A56", "A57", "A75")
@@ -145,31 +154,5 @@ def _comparable_content(request: JsonObject, exchange: Exchange) -> JsonObject:
     }
 
 
-# -- rows
-
-
-def row(
-    operation: str,
-    summary: str,
-    handler: Handler,
-    answer: str,
-    *assumed: str,
-    schema: str | None = None,
-    section: str = "§4.4",
-    errors: tuple[int, ...] = (400, 401, 403),
-    error: Callable[[int, str], Answer] = error,
-    failure: str = "RestError",
-    deny: Callable[[bool], Answer] = unauthorized,
-) -> Route:
-    """A row whose schemas are definitions of `rest.json`; `assumed` are the assumptions that it rests on."""
-    return make_route(
-        operation,
-        summary,
-        handler,
-        None if schema is None else f"rest.json#/$defs/{schema}",
-        {200: f"rest.json#/$defs/{answer}", **dict.fromkeys((*errors, 500), f"rest.json#/$defs/{failure}")},
-        section=section,
-        error=error,
-        assumed=(*ASSUMED, *assumed),
-        deny=deny,
-    )
+#: What the routes of the management interface have in common.
+REST: Final = RouteFamily("§4.4", "rest.json", "RestError", error, unauthorized, ASSUMED, errors=(400, 401, 403, 500))

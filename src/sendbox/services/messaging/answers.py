@@ -9,8 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from sendbox.engine.answer import Answer, Instant, JsonObject, Payload, enum, keywords, reference
 from sendbox.engine.kinds.answers import Cursor, Event, RequestEntry, Value, WebhookHead, WebhookTry
-from sendbox.services.messaging.channels import CHANNELS, FAMILIES
-from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.channels import CHANNELS, FAMILIES, STATES
 from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.ports import Code
 

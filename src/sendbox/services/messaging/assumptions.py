@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.channels import REJECTED, ROWS
 from sendbox.services.messaging.content.hours import hours_of
-from sendbox.services.messaging.results import REJECTED
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Attempt, Message
+from sendbox.services.messaging.records import Attempt, Message
 
 
 def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:

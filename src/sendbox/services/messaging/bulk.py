@@ -16,16 +16,16 @@ import msgspec
 from msgspec import Struct
 
 from sendbox.engine.journal import CODE
-from sendbox.engine.remarks import Finding
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.world import World
 from sendbox.services import limits
+from sendbox.services.assume import BulkLimits
+from sendbox.services.messaging.model import Send
+from sendbox.services.ports import Key
 
 if TYPE_CHECKING:
-    from sendbox.engine.remarks import Advice
-    from sendbox.engine.world import World
-    from sendbox.services.assume import BulkLimits
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.model import Send
-    from sendbox.services.ports import Key
+
 
 #: The media type that an upload of each `filetype` has (§4.2).
 FILETYPES: Final = {"jsonl": "application/jsonl", "gz": "application/gzip"}
@@ -193,19 +193,6 @@ def _next_line(bulk: Bulk) -> bytes | None:
 
 class Intake:
     """A file as it comes. Feed it piece by piece, then close it."""
-
-    __slots__ = (
-        "_gathered",
-        "_gathered_size",
-        "_limits",
-        "_open",
-        "_open_size",
-        "_raw",
-        "_unpack",
-        "blocks",
-        "lines",
-        "size",
-    )
 
     def __init__(self, filetype: str, limits: BulkLimits) -> None:
         self._unpack = zlib.decompressobj(_GZIP) if filetype == "gz" else None

@@ -1,22 +1,78 @@
-"""Channels (§2.2): a row for each. Their differences stand here, and are read by the code that serves them all.
+"""Channels (§2.2): a row for each, and the results of an attempt, the lifecycle of one flow step tried (§3.1, A25).
 
-To add a channel, add its row, and what reads the fields of its step (`http/sending/steps.py`).
+The differences of channels stand here, and are read by the code that serves them all. To add a channel, add its row,
+and what reads the fields of its step (`http/sending/steps.py`).
+
+An attempt begins `accepted`. The operator takes it (`sending`) and answers (`sent`); a receipt confirms the handset
+(`delivered`) or gives up (`undelivered`). Checks refuse before the hand-over only, so `rejected` leaves `accepted` and
+nothing else. A technical failure can occur until an end is reached, so `failed` leaves every state that is not an end.
+An operator that confirms at once skips `sending`. Whether the recipient opened the message is known on the rich-message
+and messaging-app channels only: they have the event `opened`, sms has not, hence two tables. `delivered` is an end for
+sms and not for the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
-from sendbox.services.messaging.results import ACCEPTED, ATTEMPT_READABLE, ATTEMPT_SMS, STATES
+from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.journal import enter
+from sendbox.engine.lifecycle import Table
+from sendbox.services.assume import Assume
+from sendbox.services.ports import SenderForm
 
-if TYPE_CHECKING:
-    from sendbox.engine.answer import JsonMapping, JsonObject
-    from sendbox.engine.lifecycle import Table
-    from sendbox.services.assume import Assume
-    from sendbox.services.ports import SenderForm
+STATES: Final = ("accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
+
+ACCEPTED, SENDING, SENT, DELIVERED, SEEN, UNDELIVERED, REJECTED, FAILED = range(8)
+
+#: The kinds of journal for the results: a transition has one kind a result; and back.
+ENTRY: Final = enter(*STATES)
+STATE_OF: Final = {entry: state for state, entry in enumerate(ENTRY)}
+CODES: Final = {state: code for code, state in enumerate(STATES)}
+
+#: How far a state got, by code: sent < delivered < seen; everything else counts as not reached (A64, A65).
+REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
+
+#: The default way to each result that a scenario may name (A63).
+WAYS: Final = {
+    "sending": ("sending",),
+    "sent": ("sending", "sent"),
+    "delivered": ("sending", "sent", "delivered"),
+    "seen": ("sending", "sent", "delivered", "seen"),
+    "undelivered": ("sending", "sent", "undelivered"),
+    "rejected": ("rejected",),
+    "failed": ("sending", "failed"),
+}
+
+ATTEMPT_READABLE: Final[Table] = {
+    "accepted": {
+        "handed_over": "sending",
+        "operator_accepted": "sent",
+        "check_refused": "rejected",
+        "broke_down": "failed",
+    },
+    "sending": {"operator_accepted": "sent", "broke_down": "failed"},
+    "sent": {
+        "device_confirmed": "delivered",
+        "opened": "seen",
+        "receipt_failed": "undelivered",
+        "broke_down": "failed",
+    },
+    "delivered": {"opened": "seen"},
+    "seen": {},
+    "undelivered": {},
+    "rejected": {},
+    "failed": {},
+}
+
+ATTEMPT_SMS: Final[Table] = {
+    state: {event: after for event, after in row.items() if event != "opened"}
+    for state, row in ATTEMPT_READABLE.items()
+}
+
 
 #: Fields that the steps of channels with a text have.
 OF_EACH: Final = frozenset({"body", "sender", "ttl", "ttl_condition"})

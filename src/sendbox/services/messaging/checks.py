@@ -20,14 +20,14 @@ from sendbox.services.advice import ENTRY_NOT_IN_FORCE, UNTAGGED_PROMOTIONAL, ad
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.content.tags import DEFAULT
 from sendbox.services.messaging.content.text import Prepared, prepare
+from sendbox.services.messaging.model import Step
+from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.templates.templates import approved
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.bulk import Line
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.model import Step
-    from sendbox.services.messaging.records import Attempt, Message
 
 
 class Check(Struct, frozen=True):

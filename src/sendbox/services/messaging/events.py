@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -12,17 +13,14 @@ import orjson
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.batches import EventKind, Events
 from sendbox.engine.rules.conditions import Case
-from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.channels import DELIVERED, FAILED, REJECTED, ROWS, SENT, STATES, UNDELIVERED
 from sendbox.services.messaging.model import POSTED, AttemptFields
-from sendbox.services.messaging.records import Attempt, Inbound
-from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
+from sendbox.services.messaging.records import Attempt, Inbound, Message
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Message
+
 
 #: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
 DEFAULT_INFO: Final = {

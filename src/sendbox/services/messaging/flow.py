@@ -16,11 +16,26 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.timeline import LATE, RunHandler
-from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
+from sendbox.services.messaging.channels import (
+    ACCEPTED,
+    CODES,
+    DELIVERED,
+    ENTRY,
+    FAILED,
+    LEGAL,
+    REACH,
+    REJECTED,
+    ROWS,
+    SEEN,
+    STATES,
+    UNDELIVERED,
+    WAYS,
+    IllegalTransition,
+)
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
-from sendbox.services.messaging.model import AttemptFields
+from sendbox.services.messaging.model import AttemptFields, Send, Step
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
@@ -32,25 +47,12 @@ from sendbox.services.messaging.records import (
     Submission,
     pack_transition,
 )
-from sendbox.services.messaging.results import (
-    ACCEPTED,
-    CODES,
-    DELIVERED,
-    ENTRY,
-    FAILED,
-    REACH,
-    REJECTED,
-    SEEN,
-    STATES,
-    UNDELIVERED,
-    WAYS,
-)
 from sendbox.services.messaging.rules.rules import Decision, Path, Rule
 from sendbox.services.numbers.countries import DECIDING, operator
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.model import Send, Step
+
 
 _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
 #: Results that the handset reports: while it is off they wait.

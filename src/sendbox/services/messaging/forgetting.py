@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.kept import SIZE, Fingerprints
+from sendbox.services.messaging.channels import DELIVERED
 from sendbox.services.messaging.flow import expired_result, meets_condition
-from sendbox.services.messaging.records import NO_REACTIONS
-from sendbox.services.messaging.results import DELIVERED
+from sendbox.services.messaging.records import NO_REACTIONS, Message, Rows
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Handsets, Home
-    from sendbox.services.messaging.records import Message, Rows
+
 
 #: So many are looked at between two pauses.
 _LOOKED: Final = 500

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Outlet, Target
-    from sendbox.engine.kept import Index, Kept
-    from sendbox.engine.world import World
-    from sendbox.services.assume import Assume
-    from sendbox.services.messaging.content.text import Prepared
-    from sendbox.services.messaging.model import Send
-    from sendbox.services.messaging.prices import Costs
-    from sendbox.services.messaging.records import (
-        Accepted,
-        Attempt,
-        Inbound,
-        Link,
-        Message,
-        Plan,
-        Rows,
-    )
-    from sendbox.services.messaging.rules.rules import Attempts, Line
-    from sendbox.services.ports import Account, Key
+from sendbox.engine.delivery.batches import Outlet, Target
+from sendbox.engine.kept import Index, Kept
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.content.text import Prepared
+from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.prices import Costs
+from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Plan, Rows
+from sendbox.services.messaging.rules.rules import Attempts, Line
+from sendbox.services.ports import Account, Key
 
 
 class Movements(Protocol):

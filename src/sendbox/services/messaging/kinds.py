@@ -8,26 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sendbox.engine.coverage import Collector
+from sendbox.engine.digest import Canon
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, short_line, time
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
+from sendbox.services.messaging.bulk import Bulk
+from sendbox.services.messaging.bulk import Line as BulkLine
+from sendbox.services.messaging.channels import ACCEPTED, SENT, STATES
 from sendbox.services.messaging.checks import LOGGED, refusal_line
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
-from sendbox.services.messaging.outages import named
-from sendbox.services.messaging.records import Inbound, Message
-from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
+from sendbox.services.messaging.outages import ActiveOutage, named
+from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.views import STEP_DESCRIPTIONS, inbound_view
-
-if TYPE_CHECKING:
-    from sendbox.engine.coverage import Collector
-    from sendbox.engine.digest import Canon
-    from sendbox.services.messaging.bulk import Bulk
-    from sendbox.services.messaging.bulk import Line as BulkLine
-    from sendbox.services.messaging.outages import ActiveOutage
-    from sendbox.services.messaging.records import Attempt, Link
 
 #: How a result is coloured.
 _TONES: Final = {
@@ -153,7 +149,7 @@ def _narrate_fallback(narrator: Narrator, entry: Entry) -> Narration:
     return Narration(entry["phone"], text, to=None)
 
 
-def _postponed(_on: Observer, subject: tuple[Message, int]) -> View:
+def _postponed_view(_on: Observer, subject: tuple[Message, int]) -> View:
     message, until = subject
     return {"message_id": message.id, "phone": message.phone, "until": iso(until)}
 
@@ -362,7 +358,7 @@ OBSERVED: Final = ObservationRows(
         Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _narrate_fallback, section="§2.2"),
         Kind(
             "postponed",
-            _postponed,
+            _postponed_view,
             _postponed_lines,
             lambda collector, subject: collector.lean(*of_postponed(collector.world, subject[0])),
             lambda narrator, entry: Narration(

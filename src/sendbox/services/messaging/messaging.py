@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from sendbox.engine.delivery.batches import Target
+from sendbox.engine.commands.record import RequestRecord
+from sendbox.engine.delivery.batches import Delivery, Events, Outlet, Target
 from sendbox.engine.kept import Index, Kept
 from sendbox.engine.part import Part
-from sendbox.engine.remarks import Finding
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.texts import Text
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import OUTBOX_NOT_FETCHED, TEST_NUMBER, advise, on_answer
 from sendbox.services.assume import Assume
@@ -30,28 +33,15 @@ from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
-from sendbox.services.messaging.records import (
-    Accepted,
-    Attempt,
-    Inbound,
-    Link,
-    Message,
-    Request,
-    Rows,
-    Submission,
-)
+from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Request, Rows, Submission
 from sendbox.services.messaging.rules.rules import Attempts, Line
 from sendbox.services.ports import Key, ServiceSending, account_of
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.delivery.batches import Delivery, Events, Outlet
-    from sendbox.engine.remarks import Advice
-    from sendbox.engine.rules.book import Rulebook
-    from sendbox.engine.world import World
     from sendbox.services.messaging.home import Home
+
 
 #: So many messages are taken apart between two pauses.
 _RELEASED: Final = 250

@@ -10,21 +10,19 @@ what rules ask of an attempt, and the texts of the client's own that events and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import orjson
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.texts import Pattern
 from sendbox.services import limits
 from sendbox.services.messaging.content.tags import DEFAULT
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Target
-    from sendbox.engine.texts import Pattern
-    from sendbox.services.templates.templates import TemplateUse
-    from sendbox.services.windows import Window
+from sendbox.services.templates.templates import TemplateUse
+from sendbox.services.windows import Window
 
 #: A longer part of a body is kept as its place there: a byte of a request then takes 1.0 bytes of memory, and not 2.1
 #: (`memory-bytes` of the benchmark). A shorter one takes little more than a place; and a short payload seldom stands

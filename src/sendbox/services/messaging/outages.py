@@ -7,6 +7,7 @@ has to be collected when an outage begins or released when it ends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,11 +16,12 @@ from msgspec.structs import replace
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
-from sendbox.services.messaging.channels import LEGAL
-from sendbox.services.messaging.results import (
+from sendbox.engine.texts import Pattern
+from sendbox.services.messaging.channels import (
     ACCEPTED,
     DELIVERED,
     FAILED,
+    LEGAL,
     REJECTED,
     SEEN,
     SENDING,
@@ -27,15 +29,13 @@ from sendbox.services.messaging.results import (
     STATES,
     UNDELIVERED,
 )
+from sendbox.services.messaging.records import Attempt, Plan
 from sendbox.services.numbers.countries import country, operator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.texts import Pattern
     from sendbox.services.messaging.home import Home, Movements
-    from sendbox.services.messaging.records import Attempt, Plan
+
 
 #: What may become of messages on their way, and of those handed over meanwhile.
 IN_FLIGHT: Final = ("wait", "undelivered", "failed")

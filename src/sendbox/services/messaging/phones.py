@@ -1,4 +1,4 @@
-"""Phones: the recipients' handsets, what their owners do, and what arrives from them (§6, A66, A68).
+"""Phones: the recipients' handsets, what their owners do, what arrives from them, and their order (§6, A66, A68).
 
 A phone exists for every number; a record is kept only for one that did something or is offline. Long because all that
 an owner can do stands here.
@@ -6,29 +6,84 @@ an owner can do stands here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from sendbox.engine.journal import CODE
+from sendbox.engine.delivery.batches import Outlet
+from sendbox.engine.journal import CODE, Journal
 from sendbox.engine.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
-from sendbox.services.messaging.activity import Activity
-from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
+from sendbox.services.messaging.channels import CONVERSING, DELIVERED, ENTRY, FAMILY, LEGAL, SEEN, SENDING, SENT
 from sendbox.services.messaging.content.text import Prepared, fill, id_query
+from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
-from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
+from sendbox.services.messaging.rules.rules import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sendbox.engine.delivery.batches import Outlet
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.model import PhoneSpec
-    from sendbox.services.messaging.rules.rules import Line
+
+
+#: Entries that are something new on a phone: a message has another result, or its owner wrote.
+_INBOUND: Final = CODE["inbound"]
+_RESULTS: Final = frozenset(ENTRY)
+#: So many entries of the journal are looked at between two pauses.
+_LOOKED: Final = 500
+
+
+class Activity:
+    """The numbers of phones with numbers that rise: the last of them is the phone on which something happened last.
+
+    It is read as far as it is asked for. A message counts when it is accepted, and with each result.
+    """
+
+    def __init__(self, journal: Journal, messages: Kept[Message]) -> None:
+        self._journal = journal
+        self._messages = messages
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Something was forgotten: what is left is read anew."""
+        self.places: dict[str, int] = {}
+        self._count = 0
+        self._entry = 0
+        self._message = 0
+
+    def read(self) -> Generator[None, None, None]:
+        """Reads what is new; pauses now and then."""
+        journal = self._journal
+        while self._entry < len(journal):
+            first = max(self._entry, journal.first)
+            self._entry = min(first + _LOOKED, len(journal))
+            for number in range(first, self._entry):
+                at, code, subject = journal.entry(number)
+                if code in _RESULTS or code == _INBOUND:
+                    self._accept(at)
+                    self._note(subject.sender if code == _INBOUND else subject.message.phone)
+            yield
+        self._accept(None)
+
+    def _accept(self, at: int | None) -> None:
+        """Notes the messages that were accepted until an instant; None: all."""
+        messages = self._messages
+        self._message = max(self._message, messages.lost)
+        while self._message < messages.made:
+            message = messages[self._message - messages.lost]
+            if at is not None and message.accepted_at > at:
+                return
+            self._message += 1
+            if message.valid:
+                self._note(message.phone)
+
+    def _note(self, number: str) -> None:
+        self._count += 1
+        self.places.pop(number, None)
+        self.places[number] = self._count
+
 
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"
@@ -317,7 +372,7 @@ class Phones:
             method(number)
             return
         attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
-        if not self._done(
+        if not self._act_on_newest(
             self.attempts_on(number), lambda attempt: attempted(attempt, button if act == "press" else link)
         ):
             self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
@@ -332,10 +387,12 @@ class Phones:
             return True
 
         attempts = self.attempts_on(number, family)
-        if not self._done(attempts, reply, named=message_id is not None):
+        if not self._act_on_newest(attempts, reply, named=message_id is not None):
             self.note(number, "nothing_to_answer")
 
-    def _done(self, attempts: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False) -> bool:
+    def _act_on_newest(
+        self, attempts: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False
+    ) -> bool:
         """Do something with the newest attempt with which it can be done; return whether there was one.
 
         Its entry is marked where the order of requests decided which one is the newest, and none was named.

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sendbox.services.assume import Prices
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.numbers.countries import DECIDING, country, decided
 from sendbox.services.tables import table
-
-if TYPE_CHECKING:
-    from sendbox.services.assume import Prices
 
 #: Crowns for a euro, in this table only; nothing converts an account's money.
 CZK_PER_EUR: Final = 25

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.delivery.batches import Outlet
 from sendbox.engine.draws import UNSEEDED, Chooser, Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.engine.kept import Kept
-from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
+from sendbox.engine.remarks import Finding
+from sendbox.services.messaging.channels import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
+from sendbox.services.messaging.model import Send, Step
+from sendbox.services.messaging.rules.rules import Decision
 from sendbox.services.numbers.countries import operator
+from sendbox.services.ports import Key, ServiceSending
+from sendbox.services.templates.templates import TemplateUse
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.delivery.batches import Outlet
-    from sendbox.engine.remarks import Finding
-    from sendbox.services.messaging.model import Send, Step
     from sendbox.services.messaging.prices import Cost
-    from sendbox.services.messaging.rules.rules import Decision
-    from sendbox.services.ports import Key, ServiceSending
-    from sendbox.services.templates.templates import TemplateUse
 
 
 #: The sender a phone shows when neither the request nor its key named one.

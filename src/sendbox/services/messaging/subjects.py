@@ -13,21 +13,19 @@ import orjson
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.expect.subjects import Field, Parts, Subject
 from sendbox.engine.journal import CODE
-from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
+from sendbox.services.messaging.channels import CHANNEL_WORDS, DELIVERED, FAMILIES, SEEN, STATE_OF, STATES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import DEFAULT, normalize
 from sendbox.services.messaging.events import info_of
-from sendbox.services.messaging.model import ASKED
+from sendbox.services.messaging.model import ASKED, Step
 from sendbox.services.messaging.records import Attempt, Inbound, Message
-from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
-from sendbox.services.numbers import normal
+from sendbox.services.numbers import notation
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
-    from sendbox.services.messaging.model import Step
 
 
 def _message(pick: Callable[[Message], object]) -> Callable[[World, object], object]:
@@ -121,13 +119,13 @@ def _template(step: Step) -> str | None:
     return None if step.template is None else f"{step.template.name}/{step.template.language}"
 
 
-def _ended(message: Message) -> int:
+def _ended_at(message: Message) -> int:
     """When a message came to its result."""
     attempt = message.furthest_attempt
-    return message.accepted_at if attempt is None else _moved(attempt)
+    return message.accepted_at if attempt is None else _moved_at(attempt)
 
 
-def _moved(attempt: Attempt) -> int:
+def _moved_at(attempt: Attempt) -> int:
     """When an attempt came to its result."""
     moves = attempt.transitions()
     return moves[-1][1] if moves else attempt.message.accepted_at
@@ -240,13 +238,13 @@ _STEPS: Final = Parts(
 )
 
 
-def _made(attempt: Attempt) -> tuple[object, object]:
+def _cause_of_result(attempt: Attempt) -> tuple[object, object]:
     """With what an attempt came to its result: its last transition, and already the call if it did at once."""
     message = attempt.message
-    return message.cause if _moved(attempt) == message.accepted_at else None, attempt
+    return message.cause if _moved_at(attempt) == message.accepted_at else None, attempt
 
 
-def _sent(message: Message) -> tuple[object, object]:
+def _cause_of_sending(message: Message) -> tuple[object, object]:
     """With what a message was sent: with its call, from a line of an upload with its first attempt."""
     return message.cause or next(iter(message.attempts), None), None
 
@@ -288,7 +286,7 @@ def _happening_phones(world: World, happening: tuple[JsonObject, str | None]) ->
     if happening[0]["kind"] == "outage":
         return ()
     country = account_of(world).country
-    return tuple(normal.normalize(name, country) or name for name in _named_by(happening, "phone", "number", "from"))
+    return tuple(notation.normalize(name, country) or name for name in _named_by(happening, "phone", "number", "from"))
 
 
 def happenings(kinds: tuple[str, ...]) -> Subject:
@@ -322,13 +320,17 @@ EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage")
 SUBJECTS: Final[dict[str, Subject]] = {
     "messages": _messages(
         "one message to one recipient, as it stands now; its time is when it reached its result",
-        _ended,
-        lambda message: _sent(message) if message.furthest_attempt is None else _made(message.furthest_attempt),
+        _ended_at,
+        lambda message: (
+            _cause_of_sending(message)
+            if message.furthest_attempt is None
+            else _cause_of_result(message.furthest_attempt)
+        ),
     ),
     "sends": _messages(
         "one message to one recipient, as it stands now; its time is when the client sent it",
         lambda message: message.accepted_at,
-        _sent,
+        _cause_of_sending,
     ),
     "attempts": Subject(
         "one flow step tried, as it stands now; its time is when it reached its result",
@@ -336,8 +338,8 @@ SUBJECTS: Final[dict[str, Subject]] = {
         _attempt_line,
         _BY_CALLS,
         kept=_every_attempt,
-        at=_moved,
-        made=_made,
+        at=_moved_at,
+        made=_cause_of_result,
         about=_OF_STEP,
     ),
     "transitions": Subject(

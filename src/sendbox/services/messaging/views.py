@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import orjson
 
 from sendbox.engine.answer import JsonObject, moment, moment_or_none
+from sendbox.engine.kinds.upcoming import About
+from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.messaging import answers
-from sendbox.services.messaging.channels import channels_on
+from sendbox.services.messaging.channels import SEEN, STATES, channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
 from sendbox.services.messaging.flow import expired_result
 from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
-from sendbox.services.messaging.outages import named
-from sendbox.services.messaging.results import SEEN, STATES
+from sendbox.services.messaging.outages import ActiveOutage, named
+from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
+from sendbox.services.messaging.rules.rules import Line
 from sendbox.services.ports import HasPhoneContent, PhoneContent, account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.kinds.upcoming import About
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.outages import ActiveOutage
-    from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
-    from sendbox.services.messaging.rules.rules import Line
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from sendbox.engine.draws import Chooser
 from sendbox.services.tables import table
-
-if TYPE_CHECKING:
-    from sendbox.engine.draws import Chooser
 
 
 class Code(Struct, frozen=True):

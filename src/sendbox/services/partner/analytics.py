@@ -7,21 +7,18 @@ UTC, half an hour, a day or a month, and exists only when something happened in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import DAY, MINUTE, instant, iso
+from sendbox.engine.world import World
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.partner import Partner
-from sendbox.services.ports import account_of, sending_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.partner.records import BusinessAccount
-    from sendbox.services.ports import SentAttempt
+from sendbox.services.partner.records import BusinessAccount
+from sendbox.services.ports import SentAttempt, account_of, sending_of
 
 #: How long messages of one kind to one phone are one conversation.
 CONVERSATION_MS: Final = DAY

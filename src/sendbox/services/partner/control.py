@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from msgspec.structs import asdict
 
@@ -14,26 +14,13 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.engine.answer import JsonMapping, JsonObject, enum, reference
 from sendbox.engine.lifecycle import IllegalMove
+from sendbox.engine.world import World
 from sendbox.services.numbers import notation
+from sendbox.services.partner import views
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import QUALITIES, Failure, Signup
-from sendbox.services.partner.views import (
-    DeletedTemplate,
-    ListedSignup,
-    NumberView,
-    PartnerView,
-    SignupView,
-    TemplateView,
-    business_view,
-    number_view,
-    signup_view,
-    template_view,
-)
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 T = TypeVar("T")
 QUALITY: Final = enum(QUALITIES)
@@ -51,8 +38,8 @@ PhoneNumber = Annotated[str | None, described("the number that the client brings
 CustomerDetails = Annotated[JsonObject | None, described("who the client is")]
 
 
-@operation("GET", "/worlds/{id}/partner", answers=PartnerView)
-async def partner(call: Call) -> PartnerView:
+@operation("GET", "/worlds/{id}/partner", answers=views.PartnerView)
+async def partner(call: Call) -> views.PartnerView:
     """Signups, business accounts with their numbers, and templates.
 
     `legal` are the statuses that may follow, and what can be done to a signup; its `page` is the path of the hosted
@@ -62,76 +49,76 @@ async def partner(call: Call) -> PartnerView:
     part = Partner.of(world)
     if part.signups:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
-    return PartnerView(
+    return views.PartnerView(
         signups=await map_in_slices(list(part.signups.values()), lambda signup: _signup_view(world, signup)),
-        accounts=await map_in_slices(list(part.accounts.values()), lambda account: business_view(world, account)),
-        templates=await map_in_slices(account_of(world).templates, lambda record: template_view(world, record)),
+        accounts=await map_in_slices(list(part.accounts.values()), lambda account: views.business_view(world, account)),
+        templates=await map_in_slices(account_of(world).templates, lambda record: views.template_view(world, record)),
     )
 
 
-@operation("GET", "/worlds/{id}/signups/{signup}", answers=SignupView)
-async def signup(call: Call, signup: str) -> SignupView:
+@operation("GET", "/worlds/{id}/signups/{signup}", answers=views.SignupView)
+async def signup(call: Call, signup: str) -> views.SignupView:
     """One signup, with the code that the client must enter."""
-    return signup_view(call.hosted.world, _signup(call, signup))
+    return views.signup_view(call.hosted.world, _signup(call, signup))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=SignupView)
-async def open_signup(call: Call, signup: str, token: Token = None) -> SignupView:
+@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=views.SignupView)
+async def open_signup(call: Call, signup: str, token: Token = None) -> views.SignupView:
     """The client's browser shows the hosted page."""
     return _step(call, signup, token, Partner.open)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupView)
+@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=views.SignupView)
 async def give_number(
     call: Call,
     signup: str,
     phone_number: PhoneNumber = None,
     details: CustomerDetails = None,
     token: Token = None,
-) -> SignupView:
+) -> views.SignupView:
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
     return _step(call, signup, token, Partner.give_number, phone_number, _texts(details))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens, answers=SignupView)
+@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens, answers=views.SignupView)
 async def enter_code(
     call: Call, signup: str, code: Annotated[str, described("the code that came to the number")], token: Token = None
-) -> SignupView:
+) -> views.SignupView:
     """The client enters the code that came to its number."""
     return _step(call, signup, token, Partner.confirm, code)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens, answers=SignupView)
-async def resend_code(call: Call, signup: str, token: Token = None) -> SignupView:
+@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens, answers=views.SignupView)
+async def resend_code(call: Call, signup: str, token: Token = None) -> views.SignupView:
     """A new code is sent."""
     return _step(call, signup, token, Partner.resend_code)
 
 
-@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupView)
-async def change_number(call: Call, signup: str, token: Token = None) -> SignupView:
+@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=views.SignupView)
+async def change_number(call: Call, signup: str, token: Token = None) -> views.SignupView:
     """The client removes the number that it gave, so that it can give another one."""
     return _step(call, signup, token, Partner.change_number)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens, answers=SignupView)
-async def finish_signup(call: Call, signup: str, token: Token = None) -> SignupView:
+@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens, answers=views.SignupView)
+async def finish_signup(call: Call, signup: str, token: Token = None) -> views.SignupView:
     """The client has done its part; the account is connected as the scenario says."""
     return _step(call, signup, token, Partner.finish)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=SignupView)
+@operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=views.SignupView)
 async def complete_signup(
     call: Call, signup: str, phone_number: PhoneNumber = None, details: CustomerDetails = None
-) -> SignupView:
+) -> views.SignupView:
     """All remaining steps of the hosted page, in one call."""
     _check_number(phone_number)
     return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True, answers=SignupView)
+@operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True, answers=views.SignupView)
 async def fail_signup(
     call: Call, signup: str, reason: Annotated[str | None, described("why it fails, as the webhook says it")] = None
-) -> SignupView:
+) -> views.SignupView:
     """The signup fails."""
     return _step(call, signup, None, Partner.fail, reason)
 
@@ -140,14 +127,14 @@ async def fail_signup(
     "PATCH",
     "/worlds/{id}/templates/{template}",
     act=True,
-    answers=Annotated[Any, reference("MovedTemplate", TemplateView, DeletedTemplate)],
+    answers=Annotated[Any, reference("MovedTemplate", views.TemplateView, views.DeletedTemplate)],
 )
 async def move_template(
     call: Call,
     template: str,
     status: Annotated[str, described("one of the statuses that may follow")],
     reason: Annotated[str | None, described("why it was rejected or paused")] = None,
-) -> TemplateView | DeletedTemplate:
+) -> views.TemplateView | views.DeletedTemplate:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal statuses for an illegal one."""
     world = call.hosted.world
     templates = Partner.of(world).templates
@@ -157,17 +144,17 @@ async def move_template(
         raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
     moved = _legal(lambda: templates.set_status(records[0], status, reason))
     if moved["status"] == "DELETED":
-        return DeletedTemplate(name=moved["name"], language=moved["language"], status="DELETED")
-    return template_view(world, moved)
+        return views.DeletedTemplate(name=moved["name"], language=moved["language"], status="DELETED")
+    return views.template_view(world, moved)
 
 
-@operation("PATCH", "/worlds/{id}/numbers/{number}", act=True, answers=NumberView)
+@operation("PATCH", "/worlds/{id}/numbers/{number}", act=True, answers=views.NumberView)
 async def move_number(
     call: Call,
     number: str,
     status: Annotated[str | None, described("one of the statuses that may follow")] = None,
     quality: Annotated[str | None, QUALITY] = None,
-) -> NumberView:
+) -> views.NumberView:
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.hosted.world
     business_number = Partner.of(world).numbers.get(number)
@@ -176,7 +163,7 @@ async def move_number(
     if business_number is None:
         raise ControlError(404, "no_such_number", f'"{number}" is not the number of a connected business account')
     _legal(lambda: Partner.of(world).move_number(business_number, status, quality))
-    return number_view(business_number)
+    return views.number_view(business_number)
 
 
 def _check_number(text: str | None) -> None:
@@ -200,21 +187,23 @@ def _signup(call: Call, signup_id: str, token: Token = None) -> Signup:
     return signup
 
 
-def _signup_view(world: World, signup: Signup) -> ListedSignup:
+def _signup_view(world: World, signup: Signup) -> views.ListedSignup:
     """A signup with the path of its hosted page, which is None if the token does not open it."""
     is_open = Partner.of(world).valid(signup)
     page = f"/signup/{signup.id}?token={tokens.issue(world, signup)}" if is_open else None
-    return ListedSignup(**asdict(signup_view(world, signup)), page=page)
+    return views.ListedSignup(**asdict(views.signup_view(world, signup)), page=page)
 
 
-def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: object) -> SignupView:
+def _step(
+    call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: object
+) -> views.SignupView:
     """Does a step of a signup with these values, and shows the signup. Raises `ControlError`."""
     signup = _signup(call, signup_id, token)
     try:
         step(Partner.of(call.hosted.world), signup, *values)
     except Failure as failure:
         raise ControlError(409, failure.rule.replace("-", "_"), failure.message, path=failure.path) from None
-    return signup_view(call.hosted.world, signup)
+    return views.signup_view(call.hosted.world, signup)
 
 
 def _texts(details: JsonObject | None) -> dict[str, str]:
@@ -266,7 +255,7 @@ def _named(world: World, name: str) -> str | None:
     partner = Partner.of(world)
     keys = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
     for at, signup in enumerate(partner.signups.values()):
-        view = signup_view(world, signup)
+        view = views.signup_view(world, signup)
         for key in keys:
             if view[key] == name:
                 return f"signups.{at}.{key}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.coverage import Collector
+from sendbox.engine.digest import Canon
 from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, fields_of, flat, short_line
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.partner.records import Onboarding
-
-if TYPE_CHECKING:
-    from sendbox.engine.coverage import Collector
-    from sendbox.engine.digest import Canon
 
 
 def _signup(_on: Observer, onboarding: Onboarding) -> View:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.forms import Value, either, sequence, span, text, word
+from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.timeline import Happening
@@ -18,12 +19,9 @@ from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader, canonical, items, text_of, words
 from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.language import template_makes_sense
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner.records import CATEGORIES, MODES
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
-
-if TYPE_CHECKING:
-    from sendbox.engine.rules.rule import When
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -9,21 +9,24 @@ belong together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.delivery.batches import Target
+from sendbox.engine.delivery.batches import Events, Target
+from sendbox.engine.draws import Chooser
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
+from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.texts import Pattern
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.normal import normalize
-from sendbox.services.partner.pool import calling_code, iso_of, pick_assigned, pick_from_pool
+from sendbox.services.numbers.countries import codes
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner.records import (
     EVENTS,
     NUMBER,
@@ -35,17 +38,59 @@ from sendbox.services.partner.records import (
     Onboarding,
     Signup,
 )
-from sendbox.services.partner.rules import Signups
+from sendbox.services.partner.rules import SignupRule, Signups
 from sendbox.services.partner.templates import Templates, digits
-from sendbox.services.ports import PhoneContent, PhoneText, account_of
+from sendbox.services.ports import Key, PhoneContent, PhoneText, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.delivery.batches import Events
-    from sendbox.engine.rules.book import Rulebook
-    from sendbox.engine.world import World
-    from sendbox.services.partner.rules import SignupRule
-    from sendbox.services.ports import Key
+
+
+def calling_code(country: str | None, default: str) -> str:
+    """The calling code of a country, given as calling code or ISO code; `default` if the country is not known."""
+    code_or_iso = (country or "").strip().lstrip("+").upper()
+    return next((code for code, row in codes().items() if code_or_iso in (code, row.country)), default)
+
+
+def iso_of(code: str) -> str:
+    """The ISO code of the country of a calling code."""
+    return codes()[code].country
+
+
+def pick_from_pool(taken: Collection[str | None], chooser: Chooser, code: str, key: str) -> str:
+    """A number from the pool of a country that is not `taken`.
+
+    Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
+    """
+    first = 10 ** (max(codes()[code].lengths) - 2)  # the least number that has as many digits as remain
+    n = 0
+    while True:
+        draw = chooser.scoped("pool", f"{code}\0{key}", n, 16)
+        phone = draw.digits(first, 10 * first - 1, "number", f"{code}9")
+        if phone not in taken:
+            return phone
+        n += 1
+
+
+def pick_assigned(
+    taken: Collection[str | None], signups: Iterable[Signup], numbers: frozenset[str], client_id: str | None
+) -> str:
+    """A number that the client has: pre-assigned by an earlier signup, else one of the account.
+
+    Raises `Failure` when none is free.
+    """
+    earlier = [
+        signup.phone_number
+        for signup in signups
+        if signup.mode == "preassign" and signup.client_id == client_id and client_id is not None
+    ]
+    for phone in (*reversed(earlier), *sorted(numbers)):
+        if phone is not None and phone not in taken:
+            return phone
+    who = "this client" if client_id is None else f'"{client_id}"'
+    text = f"no number is assigned to {who}; pre-assign one, or give the account one"
+    raise Failure(text, "$.phone_number", "assigned", assumed="A38")
+
 
 #: The sender of a verification code.
 CODE_SENDER: Final = "Chatapp"

@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.delivery.batches import EventKind, Events
+from sendbox.engine.delivery.batches import EventKind, Events, Outlet
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.engine.rules.conditions import Case
+from sendbox.services.ports import Key
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.world import World
-    from sendbox.services.ports import Key
+
 
 TEMPLATE: Final = Lifecycle(
     "a template",

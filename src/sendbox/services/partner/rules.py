@@ -6,18 +6,16 @@ the rule.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.draws import Draw
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import Rule as AnyRule
-
-if TYPE_CHECKING:
-    from sendbox.engine.draws import Draw
 
 
 class ReviewRule(AnyRule, frozen=True, kw_only=True):

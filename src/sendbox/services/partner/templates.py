@@ -13,24 +13,20 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.partner.library import components_of
-from sendbox.services.partner.records import TEMPLATE, Failure
-from sendbox.services.partner.rules import Reviews
+from sendbox.services.partner.records import TEMPLATE, BusinessAccount, Failure
+from sendbox.services.partner.rules import ReviewRule, Reviews
 from sendbox.services.ports import account_of
 from sendbox.services.templates.buttons import VARIABLE
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.partner.records import BusinessAccount
-    from sendbox.services.partner.rules import ReviewRule
 
 Record = JsonObject
 

@@ -5,15 +5,12 @@ They show signups, business accounts and their numbers, and templates.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from sendbox.engine.answer import Answer, Instant, JsonObject, enum, keywords, moment
+from sendbox.engine.world import World
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.records import MODES, NUMBER, QUALITIES, TEMPLATE
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Signup
+from sendbox.services.partner.records import MODES, NUMBER, QUALITIES, TEMPLATE, BusinessAccount, BusinessNumber, Signup
 
 #: A part of a template as the contract of partner management has it.
 TemplatePart = Annotated[JsonObject, keywords(description="A component of a template, as the request had it.")]

@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 SECTION: Final = "§2.2"
 #: a variable of a text, numbered or named: `{{1}}`, `{{name}}`

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 from sendbox.services.templates.buttons import (
     VARIABLE,
     Button,
@@ -28,8 +28,6 @@ from sendbox.services.templates.buttons import (
     misfit,
     show,
 )
-
-__all__ = ["Button", "Problem", "Template", "approved", "check", "compile_template", "render"]
 
 _NUMBERED: Final = regex(r"[0-9]+")
 _EXTENSIONS: Final = {

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.control.arguments import Last, Phone, Wait
 from sendbox.control.export.rows import Exported, NameLookup
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices, newest, select, wait_for
 from sendbox.engine.answer import Answer
+from sendbox.engine.world import World
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import Code, account_of
 from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
 from sendbox.services.verify.verify import Verify
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 
 class Codes(Answer):

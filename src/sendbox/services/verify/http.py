@@ -6,20 +6,22 @@ here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Auth, Handler, Interface, Refused, Route, WorldLookup
+from sendbox.services.http.exchange import Answer, Exchange, Interface, Refused, WorldLookup
 from sendbox.services.http.numbers import remark_number
 from sendbox.services.http.requests import (
     add_findings,
@@ -30,16 +32,11 @@ from sendbox.services.http.requests import (
     unknown_fields,
     without_nulls,
 )
-from sendbox.services.http.routing import make_route
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.http.routing import RouteFamily
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
-from sendbox.services.verify.session import VERIFIED
+from sendbox.services.verify.session import VERIFIED, Session
 from sendbox.services.verify.verify import OPERATION, LimitReached, Verify
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Exchange
-    from sendbox.services.verify.session import Session
 
 #: HTTP status and text of each error code (§7.2, A49, A54); the text of `MISSING_FIELD` names the field.
 ERRORS: Final = {
@@ -127,7 +124,7 @@ def create_validation(exchange: Exchange) -> Answer:
     except LimitReached as limit:
         finding = Finding("$.phoneNumber", f"{limit.scope}-limit", str(limit), "§8", "A53")
         raise refusal(_LIMITS[limit.scope], [finding], UNTOUCHED) from None
-    return _created(verify, session)
+    return _creation_answer(verify, session)
 
 
 def verify_code(exchange: Exchange) -> Answer:
@@ -137,7 +134,7 @@ def verify_code(exchange: Exchange) -> Answer:
     verify = Verify.of(exchange.world)
     outcome = verify.submit(session, body["code"])
     if outcome == "verified":
-        return _verified(verify, session)
+        return _verification_answer(verify, session)
     code, reason = _OUTCOMES[outcome]
     finding = Finding("$.code", outcome, f'"{body["code"]}" is refused: {reason}', "§7.2", "A49")
     raise refusal(code, [finding], session.remaining)
@@ -150,7 +147,7 @@ def check_proof(exchange: Exchange) -> Answer:
     _remark_proof(exchange, session)
     holds = verify.verifies(session, body["proof"])
     exchange.content = canonical({"valid": holds})
-    return _confirmed(session if holds else None)
+    return _proof_answer(session if holds else None)
 
 
 def verify_proof(exchange: Exchange) -> Answer:
@@ -160,13 +157,13 @@ def verify_proof(exchange: Exchange) -> Answer:
     _remark_proof(exchange, None)
     world = exchange.world
     if not account_of(world).verification_secret and body["token"].startswith(world.tag):  # else it is in no account
-        return _disabled(exchange)
+        return _disabled_refusal(exchange)
     outcome = Verify.of(exchange.world).check(body, body["proof"])
     exchange.content = canonical({"phoneNumber": body["phoneNumber"], "code": body["code"], "outcome": outcome})
     return _json({"valid": outcome == "valid", **({"expired": True} if outcome == "expired" else {})})
 
 
-def _disabled(exchange: Exchange) -> Answer:
+def _disabled_refusal(exchange: Exchange) -> Answer:
     """The answer to a proof where the account has no secret (A51)."""
     if Assume.of(exchange.world).no_secret == "observed":
         return _json({"valid": False, "error": ERRORS["VERIFICATION_DISABLED"][1]})
@@ -201,9 +198,9 @@ def _remark_proof(exchange: Exchange, session: Session | None) -> None:
 # -- answers: times are ISO 8601 with milliseconds and `Z`
 
 
-def _created(verify: Verify, session: Session) -> Answer:
+def _creation_answer(verify: Verify, session: Session) -> Answer:
     """A session that was begun (A47)."""
-    return _proved(
+    return _with_proof(
         verify,
         session,
         {
@@ -215,21 +212,21 @@ def _created(verify: Verify, session: Session) -> Answer:
     )
 
 
-def _verified(verify: Verify, session: Session) -> Answer:
+def _verification_answer(verify: Verify, session: Session) -> Answer:
     """The right code, each time it is given (A48, A72)."""
-    return _proved(
+    return _with_proof(
         verify, session, {"verified": True, **verify.values(session), "verifiedAt": iso(session.verified_at or 0)}
     )
 
 
-def _confirmed(session: Session | None) -> Answer:
+def _proof_answer(session: Session | None) -> Answer:
     """The session of a proof: None = the proof does not hold (A50, A74)."""
     if session is None:
         return _json({"valid": False})
     return _json({"valid": True, "phoneNumber": session.phone, "verifiedAt": iso(session.verified_at or 0)})
 
 
-def _proved(verify: Verify, session: Session, body: JsonObject) -> Answer:
+def _with_proof(verify: Verify, session: Session, body: JsonObject) -> Answer:
     """With the proof where the account has a secret: every validation response has it then (§4.5)."""
     proof = verify.proof(session)
     return _json(body if proof is None else {**body, "proof": proof})
@@ -295,7 +292,6 @@ def _remark_phone(exchange: Exchange, phone: str) -> None:
         remark_number(phone, "$.phoneNumber", exchange.advice)
 
 
-_ERROR: Final = "verify.json#/$defs/VerifyError"
 #: Assumptions of every row here.
 _ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
 
@@ -311,51 +307,29 @@ def _phone(world: World, params: Mapping[str, str]) -> str:
     return Verify.of(world).phone_of(params.get("token", ""))
 
 
-def _route(
-    operation: str,
-    summary: str,
-    handler: Handler,
-    schema: str,
-    errors: Iterable[int],
-    *assumed: str,
-    auth: Auth = "header",
-    error: Callable[[int, str], Answer] = error,
-    deny: Callable[[bool], Answer] = deny,
-    world_lookup: WorldLookup | None = None,
-    refused: str | None = None,
-) -> Route:
-    return make_route(
-        operation,
-        summary,
-        handler,
-        f"verify.json#/$defs/{schema}Request",
-        {200: f"verify.json#/$defs/{schema}Response", **dict.fromkeys(errors, _ERROR)},
-        section="§4.5",
-        error=error,
-        assumed=(*_ASSUMED, *assumed),
-        auth=auth,
-        deny=deny,
-        world_lookup=world_lookup,
-        about=_phone,
-        refused=refused,
-    )
-
-
+_FAMILY: Final = RouteFamily("§4.5", "verify.json", "VerifyError", error, deny, _ASSUMED, about=_phone)
 ROUTES: Final = (
-    _route(
-        "createValidation", "Send a six-digit code to a phone", create_validation, "Validation", (400, 401, 429, 500),
-        "A47", "A52", "A53", "A72", "A73", "A89", error=creation_error, deny=deny_creation,
+    replace(
+        _FAMILY.route(
+            "createValidation", "Send a six-digit code to a phone", create_validation,
+            "ValidationRequest", "ValidationResponse", "A47", "A52", "A53", "A72", "A73", "A89",
+            errors=(400, 401, 429, 500),
+        ),
+        error=creation_error, deny=deny_creation,
     ),
-    _route(
-        "verifyCode", "Submit the code that the user entered", verify_code, "Code", (400, 401, 404, 429, 500),
-        "A48", "A52", "A72",
+    _FAMILY.route(
+        "verifyCode", "Submit the code that the user entered", verify_code, "CodeRequest", "CodeResponse",
+        "A48", "A52", "A72", errors=(400, 401, 404, 429, 500),
     ),
-    _route(
-        "checkProof", "Check a proof against its session", check_proof, "Proof", (400, 401, 404, 500),
-        "A50", "A52", "A74",
+    _FAMILY.route(
+        "checkProof", "Check a proof against its session", check_proof, "ProofRequest", "ProofResponse",
+        "A50", "A52", "A74", errors=(400, 401, 404, 500),
     ),
-    _route(
-        "verifyProof", "Check a proof by itself", verify_proof, "OfflineProof", (400, 500), "A51", "A52",
+    replace(
+        _FAMILY.route(
+            "verifyProof", "Check a proof by itself", verify_proof, "OfflineProofRequest", "OfflineProofResponse",
+            "A51", "A52", errors=(400, 500),
+        ),
         auth="none", world_lookup=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
     ),
 )  # fmt: skip

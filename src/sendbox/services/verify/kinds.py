@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sendbox.engine.coverage import Collector
+from sendbox.engine.digest import Canon
 from sendbox.engine.kinds.narration import Entry, Narration, Narrator
 from sendbox.engine.kinds.rows import Kind, Lapse, Line, ObservationRows, Observer, View
-from sendbox.services.verify.session import EXPIRED, LAPSE
+from sendbox.services.verify.session import EXPIRED, LAPSE, Session
 from sendbox.services.verify.verify import Verify
-
-if TYPE_CHECKING:
-    from sendbox.engine.coverage import Collector
-    from sendbox.engine.digest import Canon
-    from sendbox.services.verify.session import Session
 
 #: The token of a session in a path: the world's name for it.
 _TOKEN: Final = re.compile(r"(?<=/)[0-9a-f]{64}(?=/|$)")

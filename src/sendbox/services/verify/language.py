@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from sendbox.engine.forms import mapping, text, word
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.when import Conditions, asked, key, recipient
-from sendbox.scenario.values import canonical
+from sendbox.scenario.lint.linter import Linter
+from sendbox.scenario.model import Node
+from sendbox.scenario.values import Reader, canonical
 from sendbox.scenario.vocabulary import Vocabulary
+from sendbox.services.assume import Assume
 from sendbox.services.settings import read_limits
 from sendbox.services.verify.rules import RANDOM, VerifyRule
-
-if TYPE_CHECKING:
-    from sendbox.engine.rules.rule import When
-    from sendbox.scenario.lint.linter import Linter
-    from sendbox.scenario.model import Node
-    from sendbox.scenario.values import Reader
-    from sendbox.services.assume import Assume
 
 
 def _make(values: dict[str, Any], when: When, _node: Node, _reader: Reader) -> tuple[str, dict[str, object]]:
@@ -70,7 +67,7 @@ VERIFY_RULES: Final = RuleForm(
 )
 
 
-def _limited(node: Node, reader: Reader) -> Assume:
+def _with_limits(node: Node, reader: Reader) -> Assume:
     """The settings with the limits of this scenario."""
     assume: Assume = reader.assume
     limits = node.get("limits")
@@ -85,4 +82,4 @@ def _lint(linter: Linter) -> None:
         linter.numbers(item, linter.blueprint.compiled["verify"][position].when)
 
 
-VERIFY: Final = Vocabulary(keys=(VERIFY_RULES.key(late=True, assumes=_limited),), lints=(_lint,))
+VERIFY: Final = Vocabulary(keys=(VERIFY_RULES.key(late=True, assumes=_with_limits),), lints=(_lint,))

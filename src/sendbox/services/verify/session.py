@@ -10,7 +10,10 @@ failed one stays failed when its time is over. Expiry is a lapse: the state foll
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import hmac
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -18,10 +21,8 @@ from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.services import limits
-from sendbox.services.ports import Code
-
-if TYPE_CHECKING:
-    from sendbox.services.ports import SentMessage
+from sendbox.services.assume import Proof
+from sendbox.services.ports import Code, SentMessage
 
 enter("validation", "limited")
 PENDING: Final = "pending"
@@ -122,3 +123,25 @@ def code_view(session: Session, now: int) -> Code:
         payload=session.payload,
         rules=list(session.rules),
     )
+
+
+#: How the signature's bytes are written. `base64url` has no padding, as in tokens.
+_ENCODE: Final[Mapping[str, Callable[[bytes], str]]] = {
+    "hex": bytes.hex,
+    "base64": lambda raw: b64encode(raw).decode(),
+    "base64url": lambda raw: urlsafe_b64encode(raw).decode().rstrip("="),
+}
+
+
+def sign_proof(secret: str, values: Mapping[str, str], form: Proof) -> str:
+    """The proof over `values`, which are `phoneNumber`, `token`, `code` and `timestamp` as they stand in answers."""
+    text = form.separator.join(values[name] for name in form.order)
+    return _ENCODE[form.encoding](hmac.new(secret.encode(), text.encode(), form.hash).digest())
+
+
+def proof_holds(proof: str, secret: str | None, values: Mapping[str, str], form: Proof) -> bool:
+    """True if a proof is the correct one for `values`; never without a secret."""
+    if not secret:
+        return False
+    # texts of clients may hold anything, and only bytes are compared whatever is in them
+    return hmac.compare_digest(proof.encode(), sign_proof(secret, values, form).encode())

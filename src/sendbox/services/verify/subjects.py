@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.expect.subjects import Field, Reads, Subject
 from sendbox.engine.journal import CODE
 from sendbox.services.operations import CALLS
-from sendbox.services.verify.session import EXPIRED, LAPSE, VALIDATION, VALIDITY_PASSED
+from sendbox.services.verify.session import EXPIRED, LAPSE, VALIDATION, VALIDITY_PASSED, Session
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
-    from sendbox.services.verify.session import Session
+
 
 _STATES: Final = tuple(VALIDATION)
 #: What can happen to a validation session: the events of its table, and those that change nothing.

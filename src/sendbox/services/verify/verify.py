@@ -9,30 +9,33 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 import orjson
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.commands.record import compact
-from sendbox.engine.durations import DAY, instant, iso, show
+from sendbox.engine.commands.record import RequestRecord, compact
+from sendbox.engine.durations import DAY, Rate, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
-from sendbox.engine.rules.book import explain_rules
+from sendbox.engine.rules.book import Rulebook, explain_rules
+from sendbox.engine.world import World
 from sendbox.services.assume import Assume
-from sendbox.services.numbers.normal import normalize
-from sendbox.services.ports import PhoneContent, account_of, sending_of
-from sendbox.services.verify import proof
+from sendbox.services.numbers.notation import normalize
+from sendbox.services.ports import Key, PhoneContent, account_of, sending_of
 from sendbox.services.verify.rules import Codes
-from sendbox.services.verify.session import EXPIRED, FAILED, LAPSE, PENDING, VERIFIED, Session, code_view
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.durations import Rate
-    from sendbox.engine.rules.book import Rulebook
-    from sendbox.engine.world import World
-    from sendbox.services.ports import Key
+from sendbox.services.verify.session import (
+    EXPIRED,
+    FAILED,
+    LAPSE,
+    PENDING,
+    VERIFIED,
+    Session,
+    code_view,
+    proof_holds,
+    sign_proof,
+)
 
 #: The operation that sends the SMS, for conditions of rules.
 OPERATION: Final = "createValidation"
@@ -284,7 +287,7 @@ class Verify(Part):
     def proof(self, session: Session) -> str | None:
         """The proof of a session, None if the account has no secret (§5.5)."""
         secret = self._account.verification_secret
-        return proof.sign(secret, self.values(session), self._assume.proof) if secret else None
+        return sign_proof(secret, self.values(session), self._assume.proof) if secret else None
 
     def verifies(self, session: Session, text: str) -> bool:
         """True if the proof belongs to the session, and the session was verified (§4.5, A50)."""
@@ -301,4 +304,4 @@ class Verify(Part):
         return "expired" if age > PROOF_VALID_MS else "valid"
 
     def _is_signed(self, text: str, values: Mapping[str, str]) -> bool:
-        return proof.holds(text, self._account.verification_secret, values, self._assume.proof)
+        return proof_holds(text, self._account.verification_secret, values, self._assume.proof)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
+from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
 from sendbox.engine.forms import either, text, whole, word
-from sendbox.engine.regex import regex
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Target
-
+from sendbox.engine.texts import regex
 
 _UNSIGNED: Final = "nothing is signed here: the target has no secret, so no signature can be wrong (A21)"
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import force_setattr
 
+from sendbox.engine.delivery.batches import Events, Target
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way, WebhookFault
 from sendbox.engine.delivery.faults.ways import Delay, waits
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Events, Target
-    from sendbox.engine.durations import Span
+from sendbox.engine.durations import Span
 
 #: What a step of the delay has as its detail.
 _DELAYED: Final = "delayed"

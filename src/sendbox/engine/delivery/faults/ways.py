@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
+from sendbox.engine.delivery.batches import Events, Target
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way, WebhookFault, span_text
 from sendbox.engine.durations import Span
 from sendbox.engine.faults.fault import AT_ONCE
 from sendbox.engine.forms import mapping, span, whole, window, word
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Events, Target
 
 
 class Drop(WebhookFault, frozen=True):

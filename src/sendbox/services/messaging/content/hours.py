@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.durations import DAY
+from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.model import Send
 from sendbox.services.numbers.countries import country
-
-if TYPE_CHECKING:
-    from sendbox.services.assume import Assume
-    from sendbox.services.messaging.model import Send
-    from sendbox.services.windows import Window
+from sendbox.services.windows import Window
 
 _YEAR: Final = 366 * DAY
 

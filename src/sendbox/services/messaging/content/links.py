@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 #: Country-code top-level domains, and the general ones that are common enough to be meant.
 _TOP_LEVEL_DOMAINS: Final = frozenset(

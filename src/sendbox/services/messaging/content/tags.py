@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from sendbox.engine.regex import regex
+from sendbox.engine.texts import regex
 
 #: What a message without tags carries; it is checked against the opt-out list (§2.1).
 DEFAULT: Final = ("promotional",)

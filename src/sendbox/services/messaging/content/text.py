@@ -15,23 +15,20 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
-from sendbox.engine.regex import regex
-from sendbox.engine.texts import Fake, Gap
+from sendbox.engine.draws import Chooser
+from sendbox.engine.texts import Fake, Gap, regex
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content import links
+from sendbox.services.messaging.model import Shortening, Step
+from sendbox.services.messaging.records import Attempt, Submission
+from sendbox.services.messaging.rules.rules import Line
+from sendbox.services.ports import Account
 from sendbox.services.templates.templates import render
-
-if TYPE_CHECKING:
-    from sendbox.engine.draws import Chooser
-    from sendbox.services.messaging.model import Shortening, Step
-    from sendbox.services.messaging.records import Attempt, Submission
-    from sendbox.services.messaging.rules.rules import Line
-    from sendbox.services.ports import Account
 
 #: A short link counts as this many characters, independent of its real length (A78).
 LINK_LENGTH: Final = 24

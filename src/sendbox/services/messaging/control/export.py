@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sendbox.control.export.rows import ActStep, Exported, NameLookup, NoEntry, entries_before, made_entry
+from sendbox.control.export.rows import ActStep, Exported, Literals, NameLookup, NoEntry, entries_before, made_entry
 from sendbox.engine.answer import JsonObject
-from sendbox.services.messaging.channels import FAMILY, LEGAL
+from sendbox.engine.world import World
+from sendbox.services.messaging.channels import ACCEPTED, FAMILY, LEGAL, SEEN, STATE_OF, STATES
 from sendbox.services.messaging.control.messages import number_of
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.records import Attempt
-from sendbox.services.messaging.results import ACCEPTED, SEEN, STATE_OF, STATES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sendbox.control.export.rows import Literals
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Inbound, Link, Message
+from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 
 #: Acts that answer a message.
 _REPLIES: Final = frozenset({"phone_reply", "phone_press"})

@@ -6,19 +6,21 @@ from collections.abc import Generator, Iterable, Iterator
 from heapq import heappush, heappushpop
 from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from msgspec.structs import asdict
 
 from sendbox.engine.answer import JsonObject, moment
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import BODY_TRUNCATED
 from sendbox.services.messaging.answers import Known, NewestHandset, NumberedLink, Text
+from sendbox.services.messaging.channels import ACCEPTED, STATES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.records import Attempt, Message
-from sendbox.services.messaging.results import ACCEPTED, STATES
 from sendbox.services.messaging.views import (
     contents_from_services,
     fields_on_phone,
@@ -26,15 +28,10 @@ from sendbox.services.messaging.views import (
     texts_of,
     written_view,
 )
-from sendbox.services.ports import account_of
+from sendbox.services.ports import Account, account_of
 from sendbox.services.templates import templates
 
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.model import Step
-    from sendbox.services.ports import Account
-
-    Entry = tuple[tuple[int, int, int], Attempt | Message]
+Entry = tuple[tuple[int, int, int], Attempt | Message]
 
 #: So many messages of a phone are looked at between two pauses.
 _LOOKED: Final = 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from msgspec import UNSET
 
@@ -23,23 +23,20 @@ from sendbox.control.reading import (
 )
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import JsonMapping, JsonObject, enum, read
+from sendbox.engine.world import World
 from sendbox.services.messaging.answers import Explanation, Messages, ShortMessage
 from sendbox.services.messaging.answers import Message as MessageShown
-from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
+from sendbox.services.messaging.channels import CHANNELS, STATES, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
-from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.messaging.views import body_of, channel_of, message_short, message_view, sender_of
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Message
 
 T = TypeVar("T")
 #: Channels, results, and results to which a message can be moved.

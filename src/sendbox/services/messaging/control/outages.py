@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from sendbox.control.arguments import described, object_like
+from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, ControlError, json_object, operation
 from sendbox.control.reading import select
 from sendbox.control.time import compile_entry_on_thread, put_again, put_entry
 from sendbox.engine.answer import Answer, moment
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.services.messaging.answers import OutageView
 from sendbox.services.messaging.messaging import Messaging
-
-if TYPE_CHECKING:
-    from sendbox.control.export.rows import Exported
-    from sendbox.engine.blueprint import TimelineEntry
 
 KIND: Final = "outage"
 #: Bodies, as the contract shows them.

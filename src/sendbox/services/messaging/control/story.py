@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from msgspec.structs import asdict
 
@@ -16,25 +16,21 @@ from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.coverage import Collector
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
+from sendbox.engine.kinds.engine_kinds import head_of, tries_of
 from sendbox.engine.kinds.narration import Names, Narrator
-from sendbox.engine.kinds.own import head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.world import World
 from sendbox.services.assumptions import registry
 from sendbox.services.messaging.answers import RestsOn, Story, StoryDelivery, ToldAttempt, ToldMessage
 from sendbox.services.messaging.bulk import Line
-from sendbox.services.messaging.channels import legal_next
+from sendbox.services.messaging.channels import STATES, legal_next
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.control import messages
 from sendbox.services.messaging.control.handset import is_truncated, step_parts
 from sendbox.services.messaging.control.messages import message_of
-from sendbox.services.messaging.records import Inbound
-from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.records import Inbound, Message
 from sendbox.services.messaging.views import inbound_view, message_view
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Message
 
 #: So many entries are read, from the acceptance of the message on.
 LOOKED_AT: Final = 200_000

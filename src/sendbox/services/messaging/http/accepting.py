@@ -1,4 +1,4 @@
-"""Messages that a call hands to its world, and the advice on what will happen to them.
+"""Messages that a call hands to its world, the advice on what will happen to them, and refusals with `{Message}`.
 
 The advice is about texts, times, numbers and senders (A59), and where events go. All of it is on the way of every
 message, so each remark begins with a test that costs next to nothing; texts are made only when there is something to
@@ -7,14 +7,19 @@ say.
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import orjson
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import DAY, iso
-from sendbox.engine.remarks import Finding
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.texts import regex
+from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.advice import (
     CALLBACK_MISSING,
@@ -29,24 +34,38 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.channels import FAMILY, ROWS, TEMPLATED
+from sendbox.services.http.exchange import Answer, Exchange, Interface
+from sendbox.services.messaging.channels import FAMILY, ROWS, TEMPLATED, WAYS
 from sendbox.services.messaging.content.hours import hours_of, in_both
 from sendbox.services.messaging.content.text import one_unit_over, only_foreign_character, segment, surely_not_over
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
-from sendbox.services.messaging.records import Request
-from sendbox.services.messaging.results import WAYS
-from sendbox.services.templates.templates import render
+from sendbox.services.messaging.records import Accepted, Request
+from sendbox.services.ports import Account, Key
+from sendbox.services.templates.templates import TemplateUse, render
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+#: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
+DENIED: Final = "User is not authorized to access this resource with an explicit deny"
 
-    from sendbox.engine.remarks import Advice
-    from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Exchange
-    from sendbox.services.messaging.records import Accepted
-    from sendbox.services.ports import Account, Key
-    from sendbox.services.templates.templates import TemplateUse
+_DENIAL = regex(r"(not|explicit)\s+(authorized|deny)", re.IGNORECASE)
+
+
+def error(status: int, text: str) -> Answer:
+    """The answer to a refused call: `{Message: text}` under `status` (§7.2, A75)."""
+    return Answer(status, orjson.dumps({"Message": avoid_denial_words(text)}))
+
+
+def avoid_denial_words(text: str) -> str:
+    """A text quotes what the client sent, so the words of `DENIED` are hyphenated in every other text (A11)."""
+    return text if text == DENIED else _DENIAL.sub(r"\1-\2", text)
+
+
+def deny(_with_key: bool) -> Answer:
+    """The answer to a denied key, and to none (A11)."""
+    return error(400, DENIED)
+
+
+INTERFACE: Final = Interface("sending", ("/v2/",), error)
 
 
 class RebuiltRequest(Request, eq=False, gc=False):

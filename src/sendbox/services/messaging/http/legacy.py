@@ -10,34 +10,38 @@ distinction here is ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.contract.findings import show
-from sendbox.engine.regex import regex
-from sendbox.engine.remarks import Finding
+from sendbox.engine.answer import JsonObject
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.texts import regex
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
-from sendbox.services.http.forms import Unreadable, form_problem, read_form, relocate, unknown_parameters
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.numbers import remark_recipient
-from sendbox.services.http.requests import canonical, refused_fields
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.requests import (
+    Unreadable,
+    canonical,
+    form_problem,
+    read_form,
+    refused_fields,
+    relocate,
+    unknown_parameters,
+)
+from sendbox.services.http.routing import RouteFamily
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.decode import read_datetime
-from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
-from sendbox.services.numbers import normal as numbers
+from sendbox.services.messaging.http.sending.simple import message_of, read_message
+from sendbox.services.messaging.model import Send
+from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.engine.answer import JsonObject
-    from sendbox.engine.remarks import Advice
-    from sendbox.services.messaging.model import Send
 
 #: the request cannot be read: not UTF-8, unknown path, wrong method
 UNREADABLE: Final = 101
@@ -74,7 +78,6 @@ STATUS: Final = {
 }
 
 ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
-RESULT: Final = "legacy.json#/$defs/SendResult"
 
 _CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 415: BAD_PARAMETER, 503: FULL}
 #: The types that have an effect; clients send others as well.
@@ -146,7 +149,9 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         text = f"{len(phone_numbers)} numbers are more than the {limits.IN_ALL} that one call may have"
         problems.append(_fault(name, "maxItems", text))
     country = account_of(exchange.world).country
-    recipients = [number for number in phone_numbers[: limits.IN_ALL] if numbers.normalize(number, country) is not None]
+    recipients = [
+        number for number in phone_numbers[: limits.IN_ALL] if notation.normalize(number, country) is not None
+    ]
     if not recipients:
         problem = (
             f"{show(fields[name])} has no number that can be normalized" if phone_numbers else f"no {name} is given"
@@ -244,18 +249,14 @@ def text_answer(text: str) -> Answer:
     return Answer(200, text.encode(), CONTENT_TYPE)
 
 
-def legacy_route(
-    operation: str,
-    summary: str,
-    handler: FieldsHandler,
-    schema: str,
-    assumed: Sequence[str],
-    *,
-    result: str = RESULT,
-    errors: Sequence[int] = (400, 401),
-    at_root: bool = False,
-) -> Route:
-    """The row of an operation; its handler gets the fields of the form or the query."""
+#: What the routes of the old interface have in common; each answer has the schema of its refusal unless it says more.
+FAMILY: Final = RouteFamily(
+    "§4.1", "legacy.json", "SendResult", error, deny, ("A13", "A57"), errors=(400, 401), auth="form"
+)
+
+
+def read_first(operation: str, handler: FieldsHandler) -> Handler:
+    """The handler of an operation, for one that gets the fields of the form or the query."""
     form = CALLS[operation].part == "form"
 
     def handle(exchange: Exchange) -> Answer:
@@ -263,25 +264,13 @@ def legacy_route(
             check_media_type(exchange)
         return handler(exchange, read_fields(exchange, exchange.body if form else exchange.query))
 
-    route = make_route(
-        operation,
-        summary,
-        handle,
-        schema,
-        {200: result, **dict.fromkeys(errors, RESULT)},
-        section="§4.1",
-        error=error,
-        deny=deny,
-        assumed=assumed,
-        auth="form",
-    )
-    return replace(route, any_case=True, at_root=at_root)
+    return handle
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:
-    reference = f"legacy.json#/$defs/{schema}"
-    handler, at_root = _send(name, reference), name == "number"
-    return legacy_route(operation, summary, handler, reference, ASSUMED, errors=(400, 401, 402), at_root=at_root)
+    handler = read_first(operation, _send(name, FAMILY.schema(schema)))
+    route = FAMILY.route(operation, summary, handler, schema, "SendResult", *ASSUMED, errors=(400, 401, 402))
+    return replace(route, any_case=True, at_root=name == "number")
 
 
 ROUTES: Final = (

@@ -6,7 +6,8 @@ messages are ours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -15,42 +16,18 @@ from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route, in_slices
-from sendbox.services.http.forms import unknown_parameters
-from sendbox.services.http.requests import canonical, refused_fields
+from sendbox.services.http.requests import canonical, refused_fields, unknown_parameters
 from sendbox.services.http.rest import decimal
-from sendbox.services.messaging.channels import USUAL
+from sendbox.services.messaging.channels import ACCEPTED, DELIVERED, SEEN, SENDING, SENT, USUAL
 from sendbox.services.messaging.content.text import segment, to_gsm
-from sendbox.services.messaging.http.legacy import (
-    ASSUMED,
-    BAD_PARAMETER,
-    FieldsHandler,
-    check_schema,
-    decode,
-    error,
-    legacy_route,
-    refusal,
-    text_answer,
-)
-from sendbox.services.messaging.http.rest.listing import (
-    PAGE,
-    ReachedTimes,
-    codes,
-    message_of,
-    with_messages_found,
-)
+from sendbox.services.messaging.http import legacy
+from sendbox.services.messaging.http.rest.listing import PAGE, ReachedTimes, codes, message_of, with_messages_read
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
-from sendbox.services.messaging.records import DEFAULT_SENDER
-from sendbox.services.messaging.results import ACCEPTED, DELIVERED, SEEN, SENDING, SENT
+from sendbox.services.messaging.records import DEFAULT_SENDER, Message
 from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from sendbox.services.messaging.records import Message
-
-_SCHEMAS: Final = "legacy.json#/$defs/"
 #: The codes of messages: waiting, under way, done, failed.
 _WAITING, _UNDER_WAY, _DONE, _FAILED = range(4)
 _CODES: Final = {ACCEPTED: _WAITING, SENDING: _UNDER_WAY, SENT: _UNDER_WAY, DELIVERED: _DONE, SEEN: _DONE}
@@ -67,12 +44,12 @@ def user_info(exchange: Exchange, fields: dict[str, str]) -> Answer:
     key = exchange.key
     balance = account_of(exchange.world).billing_of(key).balance
     gateway = Step(USUAL, None).gateway
-    return text_answer("|".join((decimal(balance), key.default_sender or DEFAULT_SENDER, gateway)))
+    return legacy.text_answer("|".join((decimal(balance), key.default_sender or DEFAULT_SENDER, gateway)))
 
 
 def price(exchange: Exchange, fields: dict[str, str]) -> Answer:
     """Valid recipients, segments, characters, price of one and price of all, of a message that is not sent (A95)."""
-    send, exchange.content = decode(exchange, fields, "number", f"{_SCHEMAS}SendForm")
+    send, exchange.content = legacy.decode(exchange, fields, "number", legacy.FAMILY.schema("SendForm"))
     (step,) = send.steps
     text = send.text(step) or ""
     if step.type == "sms":
@@ -81,7 +58,7 @@ def price(exchange: Exchange, fields: dict[str, str]) -> Answer:
     currency = account_of(exchange.world).billing_of(exchange.key).currency
     first = replace(send, recipients=send.recipients[:1])
     prices = [decimal(simulator.price_of(one)[currency != "EUR"]) for one in (first, send)]
-    return text_answer("|".join(map(str, (len(send.recipients), segment(text).count, len(text), *prices))))
+    return legacy.text_answer("|".join(map(str, (len(send.recipients), segment(text).count, len(text), *prices))))
 
 
 def request_list(exchange: Exchange, fields: dict[str, str]) -> Answer:
@@ -103,7 +80,7 @@ def _list(exchange: Exchange) -> Generator[None, None, Answer]:
             break
         if looked % _LOOKED == _LOOKED - 1:
             yield
-    return text_answer("\n".join(reversed(lines)))
+    return legacy.text_answer("\n".join(reversed(lines)))
 
 
 def _line(message: Message) -> str:
@@ -119,19 +96,19 @@ def request_status(exchange: Exchange, fields: dict[str, str]) -> Answer:
     """Number, code, count of segments and delivery code of a message (A96)."""
     fields = {"requestID" if name.lower() == "requestid" else name: value for name, value in fields.items()}
     _check(exchange, fields, "RequestForm")
-    return with_messages_found(exchange, lambda exchange: _status(exchange, fields["requestID"]))
+    return with_messages_read(exchange, lambda exchange: _status(exchange, fields["requestID"]))
 
 
 def _status(exchange: Exchange, id: str) -> Answer:
     message = message_of(exchange, id)
     if message is None:
         text = f"{show(id)} is not the id of a message; legal: an id that /Send answered (A96)"
-        raise refusal(
-            BAD_PARAMETER, [Finding("$.requestID", "message", text, "§4.1", "A96")], Assume.of(exchange.world)
+        raise legacy.refusal(
+            legacy.BAD_PARAMETER, [Finding("$.requestID", "message", text, "§4.1", "A96")], Assume.of(exchange.world)
         )
     attempt = message.furthest_attempt
     count, delivery = (0, None) if attempt is None else (attempt.count, codes(attempt)[1])
-    return text_answer("|".join((message.phone, str(_code(message)), str(count), delivery or "")))
+    return legacy.text_answer("|".join((message.phone, str(_code(message)), str(count), delivery or "")))
 
 
 def _code(message: Message) -> int:
@@ -141,7 +118,7 @@ def _code(message: Message) -> int:
 
 def _error(status: int, text: str) -> Answer:
     """The answer to a refused call; that its path is outside the specification stands in a second line (A97)."""
-    answer = error(status, text)
+    answer = legacy.error(status, text)
     if status == 404:
         answer.body += f"\n{text}".encode()
     return answer
@@ -150,28 +127,22 @@ def _error(status: int, text: str) -> Answer:
 def _check(exchange: Exchange, fields: dict[str, str], form: str) -> None:
     """Refuses with 102 what is not legal by the schema of a form; leaves the content without names of the world."""
     exchange.content = canonical({name: value for name, value in fields.items() if name not in _WORLD_NAMES})
-    problems = check_schema(exchange, fields, f"{_SCHEMAS}{form}", set())
+    problems = legacy.check_schema(exchange, fields, legacy.FAMILY.schema(form), set())
     known = exchange.contract.definitions[form]["properties"]
     unknown_parameters(fields, frozenset(known), exchange.advice)
     problems += refused_fields(exchange, exchange.advice)
     if problems:
-        raise refusal(BAD_PARAMETER, problems, Assume.of(exchange.world))
+        raise legacy.refusal(legacy.BAD_PARAMETER, problems, Assume.of(exchange.world))
 
 
 def _routes(
-    operation: str, summary: str, handler: FieldsHandler, form: str, result: str, *assumed: str
+    operation: str, summary: str, handler: legacy.FieldsHandler, form: str, result: str, *assumed: str
 ) -> tuple[Route, ...]:
     """The two rows of a question: by form, and by query. One that takes only a key refuses no call with a good key."""
     return tuple(
         replace(
-            legacy_route(
-                name,
-                f"{summary} {words}",
-                handler,
-                f"{_SCHEMAS}{form}",
-                ("A13", "A57", *assumed),
-                result=f"{_SCHEMAS}{result}",
-            ),
+            legacy.FAMILY.route(name, f"{summary} {words}", legacy.read_first(name, handler), form, result, *assumed),
+            any_case=True,
             error=_error,
             beyond=True,
             refused="" if form == "KeyForm" else None,
@@ -182,7 +153,9 @@ def _routes(
 
 ROUTES: Final = (
     *_routes("legacyUserInfo", "Ask for the credit", user_info, "KeyForm", "UserInfoResult", "A95"),
-    *_routes("legacyPrice", "Ask for the price of a text", price, "SendForm", "TextPriceResult", *ASSUMED, "A95"),
+    *_routes(
+        "legacyPrice", "Ask for the price of a text", price, "SendForm", "TextPriceResult", *legacy.ASSUMED, "A95"
+    ),
     *_routes("legacyRequestList", "List the sent texts", request_list, "KeyForm", "RequestListResult", "A96"),
     *_routes("legacyRequestStatus", "Look a text up", request_status, "RequestForm", "RequestStatusResult", "A96"),
 )

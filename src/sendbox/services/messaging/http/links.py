@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from string import punctuation
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
+from sendbox.engine.world import World
 from sendbox.services.http.exchange import Answer, Link
 from sendbox.services.messaging.messaging import Messaging
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
 
 _TEXT: Final = b"text/plain; charset=utf-8"
 

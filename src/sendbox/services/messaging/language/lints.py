@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine import durations
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment
-from sendbox.engine.expect.conditions import Condition
+from sendbox.engine.expect.expectation import Condition, Expectation
 from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
@@ -17,15 +19,10 @@ from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.numbers import FIELDS
 from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, USUAL
+from sendbox.services.messaging.model import PhoneSpec
+from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.normal import normalize
-
-if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.delivery.rules import WebhookRule
-    from sendbox.engine.expect.expectation import Expectation
-    from sendbox.services.messaging.model import PhoneSpec
-    from sendbox.services.messaging.rules.rules import Rule
+from sendbox.services.numbers.notation import normalize
 
 #: Results after which a phone can answer.
 _ARRIVED: Final = ("delivered", "seen")

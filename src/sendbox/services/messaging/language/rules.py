@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -21,31 +21,19 @@ from sendbox.engine.forms import (
     switch,
     text,
 )
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.keys.when import (
-    Conditions,
-    asked,
-    key,
-    one_of,
-    one_or_more,
-    pattern,
-    recipient,
-    values_at,
-)
+from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_more, pattern, recipient, values_at
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, whole_number
-from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
+from sendbox.services.assume import Timing
+from sendbox.services.messaging.channels import CHANNELS, ROWS, STATES, legal_next
 from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.model import ASKED, MessageField
-from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
-
-if TYPE_CHECKING:
-    from sendbox.engine.rules.rule import When
-    from sendbox.services.assume import Timing
 
 #: The results that a scenario may name.
 _RESULTS: Final = STATES[1:]

@@ -13,14 +13,13 @@ from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import Reader, canonical, entries, whole_number
 from sendbox.scenario.vocabulary import Key, RuleList, Vocabulary
 from sendbox.services.language import compile_sender
-from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS
+from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS, WAYS
 from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import ATTEMPT_RULES, channels_of, text_condition
 from sendbox.services.messaging.model import POSTED, PhoneSpec
 from sendbox.services.messaging.outages import Outage
-from sendbox.services.messaging.results import WAYS
 
 #: Which act a key of `phone` belongs to.
 _ONLY_WITH: Final = {"link": "click", "button": "press"}

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import asdict
 
-from sendbox.engine.rules.conditions import choices, fits, quoted, several
+from sendbox.engine.rules.conditions import Case, choices, fits, quoted, several
 from sendbox.engine.texts import Pattern
+from sendbox.services.messaging.channels import STATES
 from sendbox.services.messaging.events import info_of
-from sendbox.services.messaging.results import STATES
-
-if TYPE_CHECKING:
-    from sendbox.engine.rules.conditions import Case
-    from sendbox.services.messaging.records import Attempt, Message
+from sendbox.services.messaging.records import Attempt, Message
 
 #: Stands for a value that the payload does not have.
 _ABSENT: Final = object()

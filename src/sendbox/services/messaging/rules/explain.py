@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.rules.book import explain_rules
+from sendbox.engine.world import World
+from sendbox.services.messaging.channels import STATES
 from sendbox.services.messaging.checks import CHECKS, refusal_line
 from sendbox.services.messaging.events import timeline_of
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.results import STATES
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Attempt, Message
+from sendbox.services.messaging.records import Attempt, Message
 
 #: What is known of the past without a witness.
 _NOTHING: Final[Mapping[int, WitnessRecord]] = {}

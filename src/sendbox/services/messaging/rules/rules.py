@@ -8,19 +8,16 @@ never by the rule's position or by anything a client varies from run to run.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from sendbox.engine.draws import UNSEEDED, Chooser
+from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import Drawn, Rulebook
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import Rule as AnyRule
-
-if TYPE_CHECKING:
-    from sendbox.engine.durations import Span
-    from sendbox.engine.rules.conditions import Case
-    from sendbox.engine.texts import Text
+from sendbox.engine.texts import Text
 
 
 class PathEntry(msgspec.Struct, frozen=True):

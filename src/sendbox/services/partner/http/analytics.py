@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import DAY
 from sendbox.engine.remarks import Finding
+from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import every
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner import analytics
 from sendbox.services.partner.http.decode import Request, moment, refusal
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Answer, Exchange
 
 Fields = tuple[str, ...]
 

@@ -6,22 +6,20 @@ fails although the form is right is answered with 200, a key or a token that is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
 from sendbox.contract.findings import show
+from sendbox.contract.validators import Checker
 from sendbox.engine import durations as spans
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
+from sendbox.engine.texts import regex
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import add_findings, canonical, parsed, refused_fields, unknown_fields
 from sendbox.services.http.requests import refusal as refused_by
 from sendbox.services.http.rest import error, field_names
-
-if TYPE_CHECKING:
-    from sendbox.contract.validators import Checker
 
 Request = JsonObject
 

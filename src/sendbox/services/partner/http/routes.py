@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from msgspec.structs import replace
 
 from sendbox.engine.remarks import Finding
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Route, Tokens
 from sendbox.services.http.rest import error
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.routing import RouteFamily
 from sendbox.services.partner.http import analytics, signups, templates
 from sendbox.services.partner.http.decode import Request, denial_answer, failure_answer, keyless_answer, read
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
 
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Answer, Exchange, Handler, Route, Tokens
-
 #: Assumptions of every call here: statuses and failures, unknown fields, nulls, malformed JSON.
 ASSUMED: Final = ("A37", "A56", "A57", "A75")
 
 
-def _guarded(handler: Callable[[Exchange, Request], Answer], missing: int) -> Handler:
+def _with_failures(handler: Callable[[Exchange, Request], Answer], missing: int) -> Handler:
     """The handler with the request that it is given, whose `Failure` is an answer too (A37)."""
 
     def answer(exchange: Exchange) -> Answer:
@@ -45,6 +45,11 @@ def _with_account(
     )
 
 
+#: What the rows have in common, with those that take no token of a client.
+_FAMILY: Final = RouteFamily("§4.3", "partner.json", "PartnerError", error, denial_answer, ASSUMED)
+_KEYED: Final = replace(_FAMILY, deny=keyless_answer)
+
+
 def _row(
     operation: str,
     summary: str,
@@ -56,22 +61,12 @@ def _row(
     tokens: Tokens | None = TOKENS,
     missing: int = 400,
 ) -> Route:
-    return make_route(
-        operation,
-        summary,
-        _guarded(handler, missing),
-        f"partner.json#/$defs/{request}Request",
-        {
-            200: f"partner.json#/$defs/{response}Response",
-            **dict.fromkeys({400, missing}, "partner.json#/$defs/PartnerError"),
-        },
-        section="§4.3",
-        error=error,
-        assumed=(*ASSUMED, *assumed),
-        auth="header" if tokens is None else "header-or-token",
-        tokens=tokens,
-        deny=keyless_answer if tokens is None else denial_answer,
-    )
+    answering, request, response = _with_failures(handler, missing), f"{request}Request", f"{response}Response"
+    errors = {400, missing}
+    if tokens is None:
+        return _KEYED.route(operation, summary, answering, request, response, *assumed, errors=errors)
+    route = _FAMILY.route(operation, summary, answering, request, response, *assumed, errors=errors)
+    return replace(route, auth="header-or-token", tokens=tokens)
 
 
 def routes(send: templates.Sends) -> tuple[Route, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.requests import choose_name
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import country
@@ -13,9 +14,6 @@ from sendbox.services.partner.http import tokens
 from sendbox.services.partner.http.decode import Request, missing
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import MODES, BusinessAccount, BusinessNumber, Failure
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Answer, Exchange
 
 #: Fields of a signup that the hosted page shows, and from which the account is made (A38).
 PAGE_DETAILS: Final = ("partner_name", "partner_logo", "partner_finish_url", "country")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers.notation import normalize
+from sendbox.services.partner.http.decode import Request
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
 from sendbox.services.partner.templates import with_handles
 from sendbox.services.ports import AcceptedMessages, account_of
 from sendbox.services.templates.templates import Template, TemplateUse, approved
-
-if TYPE_CHECKING:
-    from sendbox.services.partner.http.decode import Request
 
 #: What sends a template for a call: (the call, phone, template, sender) to the answer.
 Sends = Callable[[Exchange, str, TemplateUse, str], AcceptedMessages]

@@ -12,17 +12,15 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
 from sendbox.services.http.exchange import Tokens
 from sendbox.services.http.requests import token_in
 from sendbox.services.partner.partner import Partner
-
-if TYPE_CHECKING:
-    from sendbox.engine.world import World
-    from sendbox.services.partner.records import Signup
+from sendbox.services.partner.records import Signup
 
 ALGORITHM: Final = "HS256"
 #: What PyJWT must not check: everything that it would compare with the machine's clock.

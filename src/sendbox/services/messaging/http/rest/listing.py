@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator
+from typing import Final
 
 import orjson
 from msgspec import Struct
@@ -16,22 +17,16 @@ from msgspec import Struct
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.kept import ITEMS_PER_PAUSE
-from sendbox.engine.regex import regex
-from sendbox.services.http.exchange import in_slices
+from sendbox.engine.texts import regex
+from sendbox.engine.world import World
+from sendbox.services.http.exchange import Answer, Exchange, Handler, in_slices
 from sendbox.services.http.rest import decimal
+from sendbox.services.messaging.channels import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
-from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Answer, Exchange, Handler
-    from sendbox.services.messaging.records import Attempt, Message, Submission
-    from sendbox.services.ports import Billing
+from sendbox.services.messaging.records import Attempt, Message, Submission
+from sendbox.services.ports import Billing, account_of
 
 #: Rows of a page (A71).
 PAGE: Final = 100
@@ -180,7 +175,7 @@ def message_of(exchange: Exchange, id: str) -> Message | None:
     return message if owned else None
 
 
-def with_messages_found(exchange: Exchange, handler: Handler) -> Answer:
+def with_messages_read(exchange: Exchange, handler: Handler) -> Answer:
     """The answer of a handler that looks messages up by their ids, once all new ones are read; that may take slices."""
     by_id = Messaging.of(exchange.world).by_id
     if by_id.behind <= ITEMS_PER_PAUSE:

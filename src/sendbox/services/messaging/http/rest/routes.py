@@ -1,32 +1,142 @@
 """Message rows and uploads as rows of the management interface (§2.4, §4.2, §4.4; base `{rest_url}` with its `/v1`).
 
-`/messages` and `/message` say what became of messages (A28, A29).
+`/messages` and `/message` say what became of messages (A28, A29). `/messaging/url` gives an address out, to which a
+bulk file is uploaded (A35, A79): the address is the credential. A file is answered once it is stored, and its lines
+follow on the world's clock.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from msgspec.structs import replace
 
 from sendbox.contract.findings import show
+from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant
 from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
 from sendbox.services.advice import BASE_ID, advise
-from sendbox.services.http.exchange import Answer, Exchange, in_slices
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, Route, Upload, in_slices
 from sendbox.services.http.numbers import remark_converted
-from sendbox.services.http.requests import refusal, together
-from sendbox.services.http.rest import no_subaccount, read_query, row, success, unauthorized_or
+from sendbox.services.http.requests import add_values, canonical, refusal, together
+from sendbox.services.http.rest import (
+    REST,
+    error,
+    no_subaccount,
+    read_body,
+    read_query,
+    refuse,
+    success,
+    unauthorized_or,
+)
+from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, DecodedLine, Decoder, IllegalFile, Intake
 from sendbox.services.messaging.content import tags
-from sendbox.services.messaging.http.accepting import remark_clock
-from sendbox.services.messaging.http.rest import listing, uploads
+from sendbox.services.messaging.http.accepting import remark_accepted, remark_clock
+from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.rest.listing import Filter, place_of
+from sendbox.services.messaging.http.sending.decode import decode_message, read_datetime
+from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
+from sendbox.services.messaging.http.sending.routes import read_json, without_callback
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.numbers import normal as numbers
+from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
+_MISSING: Final = "Missing 'bulk_id' or 'filetype' in request data"
+_LOST: Final = IllegalFile(403, "Upload address is not valid")
+#: Every line is such a call (A79).
+_SEND: Final = next(row for row in SENDING if row.operation == "sendMessage")
 
-    from sendbox.services.http.exchange import Route
+
+def upload_url(exchange: Exchange) -> Answer:
+    """`POST /messaging/url`: the address works once, for a minute of the world's time (§4.2).
+
+    A file with a `datetime` is processed then (A87).
+    """
+    request = read_body(exchange, _MISSING, "bulk_id", "filetype")
+    filetype: str = request["filetype"]
+    if filetype not in FILETYPES:
+        raise refuse("Unsupported filetype", "$.filetype", "filetype", "§4.2", "A35")
+    at, problems = None, list[Finding]()
+    if "datetime" in request:
+        at = read_datetime(request["datetime"], "$", problems, exchange.advice)
+    if problems:
+        raise refusal(problems)
+    bulks = Messaging.of(exchange.world).bulks
+    bulk = bulks.issue(request["bulk_id"], filetype, exchange.key, exchange.content or b"", exchange.origin, at)
+    return success(url=f"{exchange.origin}/upload/{bulk.address}")
+
+
+def _refusal(unfit: IllegalFile) -> Refused:
+    return refuse(unfit.text, "$", "upload", "§4.2", "A35", unfit.status)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """A file that does not fit is refused."""
+    try:
+        yield
+    except IllegalFile as unfit:
+        raise _refusal(unfit) from None
+
+
+def _receive(world: World, address: str, contract: Contract) -> Incoming:
+    """Begins to take a file in, for the upload of an address."""
+    bulks = Messaging.of(world).bulks
+    with _refusing():
+        bulk = bulks.begin(address)
+    bulks.decode = line_decoder(contract)
+
+    def take(content_type: str, pieces: Iterable[bytes]) -> Iterator[None]:
+        """The type of the content must be that of the file; its lines are read once it is complete."""
+        expected_type, intake = FILETYPES[bulk.filetype], Intake(bulk.filetype, Assume.of(world).bulk)
+        with _refusing():
+            if content_type != expected_type:
+                raise IllegalFile(400, f"Content-Type must be {expected_type}")
+            for piece in pieces:
+                yield from intake.feed(piece)
+            intake.close()
+        bulks.store(bulk, intake.blocks, intake.lines)
+
+    return Incoming(bulk.key.id, take, lambda: bulks.give_up(bulk))
+
+
+def line_decoder(contract: Contract) -> Decoder:
+    """Reads a line as `POST /message` reads its body."""
+
+    def decode(world: World, bulk: Bulk, raw: bytes) -> DecodedLine:
+        headers = [(b"content-type", b"application/json")]
+        exchange = Exchange(_SEND, world, bulk.key, headers, b"", raw, bulk.origin, contract)
+        try:
+            message = read_json(exchange, bulk.line)
+            send = decode_message(message, "$", exchange, exchange.advice)
+            content = canonical(without_callback(message))
+        except Refused as refused:
+            return DecodedLine(None, b"", add_values(refused.findings, exchange), exchange.advice)
+        remarks = remark_accepted(Messaging.of(world), [send], bulk.key)
+        return DecodedLine(send, content, (), [*exchange.advice, *remarks])
+
+    return decode
+
+
+UPLOAD: Final = Upload(
+    operation="uploadBulk",
+    path="/upload/{address}",
+    receive=_receive,
+    longest=lambda world: Assume.of(world).bulk.bytes + PART,
+    success=success,
+    error=error,
+    lost=lambda: _refusal(_LOST),
+    unknown=("no world gave this upload address out", "ask /v1/messaging/url for one"),
+    interface="rest",
+    section="§4.2",
+    accepted='PUT /upload/ADDRESS {"body": "Hello", "to": [{"phone_number": "420777000101"}]}',
+    refused='sendbox.advance("60s"); client.upload(url, lines)',
+)
+
 
 NO_DATE: Final = "Missing 'date' or 'xapikey' in request data"
 NO_ID: Final = "Missing 'id' in request data"
@@ -50,7 +160,7 @@ def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
             wanted_tags = tuple(sorted(cleaned))
     phone = fields.get("phone_number")
     if phone is not None:
-        number = numbers.normalize(phone, account_of(exchange.world).country) or phone
+        number = notation.normalize(phone, account_of(exchange.world).country) or phone
         remark_converted(phone, number, "$.phone_number", exchange.advice, "§4.4")
         phone = number
     billing = account_of(exchange.world).subaccount(exchange.key, fields.get("subid"))
@@ -86,7 +196,7 @@ def _page(exchange: Exchange) -> Generator[None, None, Answer]:
 
 def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
-    return listing.with_messages_found(exchange, _message)
+    return listing.with_messages_read(exchange, _message)
 
 
 def _message(exchange: Exchange) -> Answer:
@@ -100,16 +210,16 @@ def _message(exchange: Exchange) -> Answer:
 
 
 ROUTES: Final[tuple[Route, ...]] = (
-    row(
-        "requestUpload", "Get an address to upload a bulk file to", uploads.upload_url,
-        "UploadResponse", "A35", "A58", "A79", "A87", schema="UploadRequest", section="§4.2",
+    replace(REST, section="§4.2").route(
+        "requestUpload", "Get an address to upload a bulk file to", upload_url, "UploadRequest", "UploadResponse",
+        "A35", "A58", "A79", "A87",
     ),
-    row(
-        "listMessages", "List the messages of a day", messages, "MessagesListResponse",
-        "A28", "A60", "A65", "A70", "A71", schema="MessagesQuery", deny=unauthorized_or(NO_DATE),
+    replace(REST, deny=unauthorized_or(NO_DATE)).route(
+        "listMessages", "List the messages of a day", messages, "MessagesQuery", "MessagesListResponse",
+        "A28", "A60", "A65", "A70", "A71",
     ),
-    row(
-        "getMessage", "Look one message up", message, "MessageStatusResponse",
-        "A29", "A30", "A65", "A89", schema="MessageQuery", deny=unauthorized_or(NO_ID),
+    replace(REST, deny=unauthorized_or(NO_ID)).route(
+        "getMessage", "Look one message up", message, "MessageQuery", "MessageStatusResponse",
+        "A29", "A30", "A65", "A89",
     ),
 )  # fmt: skip

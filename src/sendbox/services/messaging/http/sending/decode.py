@@ -11,18 +11,19 @@ and never change, so the target of an address is kept: most clients name the sam
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
 import orjson
 
+from sendbox.contract.findings import show
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.record import compact
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.durations import instant, iso
-from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.texts import regex
 from sendbox.services import limits
 from sendbox.services import windows as window
 from sendbox.services.advice import (
@@ -35,11 +36,11 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.numbers import remark_recipient
-from sendbox.services.http.requests import refused_fields, renamed, unknown_fields
+from sendbox.services.http.requests import refusal, refused_fields, renamed, unknown_fields
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.http.accepting import remark_clock, remark_texts
-from sendbox.services.messaging.http.sending.errors import refusal, show
 from sendbox.services.messaging.http.sending.steps import (
     Root,
     check_sender,
@@ -49,12 +50,9 @@ from sendbox.services.messaging.http.sending.steps import (
     truncate_body,
 )
 from sendbox.services.messaging.model import LABELS, Recipient, Send, Shortening
-from sendbox.services.numbers import normal as numbers
+from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Exchange
-    from sendbox.services.windows import Window
+from sendbox.services.windows import Window
 
 #: Legal lengths of the address, in characters (A01).
 SHORTEST: Final = 8
@@ -253,9 +251,9 @@ def _read_numbers(to: list[JsonObject], country: str) -> tuple[list[Recipient], 
     converted: list[int] | None = []
     for index, item in enumerate(to):
         raw = item["phone_number"]
-        number = numbers.normalize(raw, country)
+        number = notation.normalize(raw, country)
         recipients.append(Recipient(number or raw, number is not None))
-        if number is None or len(item) > 1 or numbers.doubtful(number):
+        if number is None or len(item) > 1 or notation.doubtful(number):
             converted = None
         elif number != raw and converted is not None:
             converted.append(index)
@@ -269,7 +267,7 @@ def _recipient_remarks(to: list[JsonObject], recipients: list[Recipient], path: 
         if len(item) > 1:
             unknown_fields(item, RECIPIENT_FIELDS, f"{path}.to[{index}]", "§2.1", advice)
         raw, number = item["phone_number"], recipient.number if recipient.valid else None
-        if number != raw or numbers.doubtful(raw):
+        if number != raw or notation.doubtful(raw):
             remark_recipient(raw, number, _phone_path(path, index), advice)
     return advice
 

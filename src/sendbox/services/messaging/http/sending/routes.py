@@ -12,30 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.draws import UUID_PARTS, uuid_parts
+from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.requests import Step, canonical, parsed, steps_of
-from sendbox.services.http.routing import make_route
+from sendbox.services.http.requests import Step, canonical, parsed, refusal, steps_of
+from sendbox.services.http.routing import RouteFamily
 from sendbox.services.messaging.channels import USUAL
-from sendbox.services.messaging.http.accepting import RebuiltRequest, accept
+from sendbox.services.messaging.http.accepting import RebuiltRequest, accept, deny, error
 from sendbox.services.messaging.http.sending.decode import decode_message
-from sendbox.services.messaging.http.sending.errors import deny, error, refusal
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
-from sendbox.services.messaging.records import NAMED, make_id
-
-if TYPE_CHECKING:
-    from sendbox.engine.remarks import Advice, Finding
-    from sendbox.services.http.exchange import Handler, Route
-    from sendbox.services.messaging.model import Send
-    from sendbox.services.messaging.records import Accepted, Request
+from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.records import NAMED, Accepted, Request, make_id
 
 #: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
 ASSUMED: Final = (
@@ -256,24 +251,15 @@ def _response(request_id: str, rows: Sequence[tuple[object, str | None]]) -> byt
     return f'{{"request_id":"{request_id}","accepted":[{accepted}],"rejected":[{rejected}]}}'.encode()
 
 
-def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:
-    return make_route(
-        operation,
-        summary,
-        handler,
-        f"sending.json#/$defs/{request}",
-        {200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error"},
-        section="§4.1",
-        error=error,
-        deny=deny,
-        assumed=(*ASSUMED, *assumed),
-    )
-
-
+#: The schema of their answer.
+ANSWER: Final = "MessageResponse"
+_FAMILY: Final = RouteFamily("§4.1", "sending.json", "Error", error, deny, ASSUMED)
 ROUTES: Final = (
-    _route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
-    _route(PRIORITY_OPERATION, "Send one message by the priority queue", send_message, "Message", "A18"),
-    _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10", "A88"),
+    _FAMILY.route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message", ANSWER),
+    _FAMILY.route(PRIORITY_OPERATION, "Send one message by the priority queue", send_message, "Message", ANSWER, "A18"),
+    _FAMILY.route(
+        "sendMessages", "Send up to ten messages in one call", send_messages, "Messages", ANSWER, "A10", "A88"
+    ),
 )
 
 
@@ -333,10 +319,10 @@ def _repaired(value: object, steps: list[Step], holder: str = "") -> Any:
         copy.pop(step, None)
         return copy if stand_in is _GONE else copy | {step: stand_in}
     if isinstance(value, list) and isinstance(step, int) and step < len(value):
-        made_list = list(value)
-        stand_in = _repaired(made_list[step], deeper, holder)
+        copied = list(value)
+        stand_in = _repaired(copied[step], deeper, holder)
         if stand_in is _GONE:
             return _GONE
-        made_list[step] = stand_in
-        return made_list
+        copied[step] = stand_in
+        return copied
     return _GONE

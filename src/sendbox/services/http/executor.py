@@ -1,7 +1,7 @@
-"""The desk: carries out the command `Call`, a call of HTTP that came to a world.
+"""The executor: carries out the command `Call`, a call of HTTP that came to a world.
 
 The effect on the world and the answer depend on the world and the call alone. The caller, a server or a
-replay, finds the world of the call; the desk does everything else, and journals it. An
+replay, finds the world of the call; the executor does everything else, and journals it. An
 exception of a handler becomes an answer in the shape of its interface.
 """
 
@@ -10,33 +10,41 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sendbox.contract.findings import show
-from sendbox.contract.validators import NotLoaded, preload
+from sendbox.contract.validators import Contract, NotLoaded, preload
+from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.record import MANY, RequestRecord
 from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
-from sendbox.engine.regex import regex
-from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.remarks import Advice, Finding, RemadeAdvice
+from sendbox.engine.texts import regex
+from sendbox.engine.world import World
 from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Refusal, Refused, Route, RouteTable, header
+from sendbox.services.http.exchange import (
+    Answer,
+    Exchange,
+    Incoming,
+    Interface,
+    Link,
+    Named,
+    Refusal,
+    Refused,
+    Route,
+    RouteTable,
+    Upload,
+    header,
+)
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
 from sendbox.services.http.requests import add_values
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
-
-if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
-    from sendbox.engine.commands.command import Body, Call
-    from sendbox.engine.remarks import RemadeAdvice
-    from sendbox.engine.world import World
-    from sendbox.services.http.exchange import Incoming, Interface, Link, Named, Upload
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
@@ -92,7 +100,7 @@ def outside_specification(path: str, interface: str, error: Refusal) -> Unserved
     return Unserved(answer, error, finding, (advice,))
 
 
-class Desk:
+class CallExecutor:
     """Serves the rows of all interfaces, and the addresses that worlds give out.
 
     `check` is shown each answer of a row before a fault spoils it.
@@ -127,7 +135,7 @@ class Desk:
                 return Handled(self.follow(world, call, link))
         rows, params = self.paths.find(call.path)
         route = None if rows is None else rows.get(call.method)
-        return self.unserved(world, call) if route is None else self.serve(world, call, route, params)
+        return self.refuse_unserved(world, call) if route is None else self.serve(world, call, route, params)
 
     def takes(self, path: str) -> bool:
         """True if a path belongs to an interface, or is an address that worlds give out."""
@@ -146,11 +154,11 @@ class Desk:
         answer.headers = ((b"allow", legal.encode()),)
         return Unserved(answer, error, _call_finding(why))
 
-    def unserved(self, world: World, call: Call) -> Handled:
+    def refuse_unserved(self, world: World, call: Call) -> Handled:
         """Carries out a call of a path or a method that no row has."""
-        return self._unserved(world, call, self.lost(call.method, call.path))
+        return self._refuse_path(world, call, self.lost(call.method, call.path))
 
-    def _unserved(self, world: World, call: Call, refusal: Unserved) -> Handled:
+    def _refuse_path(self, world: World, call: Call, refusal: Unserved) -> Handled:
         """Refuses a call, unless a rule of `api` that asks for its path answers it."""
         decision = NO_FAULT
         if world.api.of_paths:
@@ -167,7 +175,7 @@ class Desk:
     def serve(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Handled | Work:
         """Carries out a call of a row, or returns the work that takes time; `params` are the parameters of its path."""
         if route.beyond and Assume.of(world).beyond == "off":
-            return self._unserved(world, call, outside_specification(route.path, route.interface, route.error))
+            return self._refuse_path(world, call, outside_specification(route.path, route.interface, route.error))
         if call.body is None:
             return _refused(
                 world, call, route.operation, route.error(413, route.too_long), _call_finding(route.too_long)
@@ -180,9 +188,9 @@ class Desk:
                 answer = spoil_answer(decision[0], route.error, None)
                 record = RequestRecord.of(route.operation, call, answer.status, answer.body)
                 return _journaled(world, record, answer, decision)
-        return self._served(call, self.exchange(world, call, route, params), decision)
+        return self._serve(call, self.exchange(world, call, route, params), decision)
 
-    def _served(self, call: Call, exchange: Exchange, decision: Decision) -> Handled | Work:
+    def _serve(self, call: Call, exchange: Exchange, decision: Decision) -> Handled | Work:
         """The outcome of a call that reaches its handler."""
         route, world = exchange.route, exchange.world
         if route.tokens is not None and (jwt := route.tokens.of(call, exchange.body)) is not None:
@@ -200,23 +208,25 @@ class Desk:
         except NotLoaded as missing:
             return self._again(call, exchange, decision, missing)
         if answer.work is not None:
-            return self._worked(call, exchange, decision, answer.work)
+            return self._serve_in_slices(call, exchange, decision, answer.work)
         overtaking_requests = world.outlets.injection.overtaking_requests[:] if overtakes else ()
-        return self._ended(call, exchange, answer, findings, decision, overtaking_requests)
+        return self._journal_answer(call, exchange, answer, findings, decision, overtaking_requests)
 
     def _again(self, call: Call, exchange: Exchange, decision: Decision, missing: NotLoaded) -> Work:
         """The same again, once the missing module is loaded: nothing was done before."""
         yield missing.load
-        outcome = self._served(call, self._fresh(call, exchange), decision)
+        outcome = self._serve(call, self._fresh(call, exchange), decision)
         return outcome if isinstance(outcome, Handled) else (yield from outcome)
 
-    def _worked(self, call: Call, exchange: Exchange, decision: Decision, work: Generator[None, None, Answer]) -> Work:
+    def _serve_in_slices(
+        self, call: Call, exchange: Exchange, decision: Decision, work: Generator[None, None, Answer]
+    ) -> Work:
         """The outcome of a call whose handler works in slices."""
         try:
             answer, findings = yield from run_in_slices(exchange, work)
         except NotLoaded as missing:
             return (yield from self._again(call, exchange, decision, missing))
-        return self._ended(call, exchange, answer, findings, decision, ())
+        return self._journal_answer(call, exchange, answer, findings, decision, ())
 
     def _twice(self, call: Call, exchange: Exchange, decision: Decision, doubled: str) -> Work:
         """The outcome of a call that is carried out twice; the journal has it once, with the effects of both."""
@@ -226,7 +236,7 @@ class Desk:
         last = yield from self._carried_out(call, again)
         answered, answer, findings = first if doubled == "first" else last
         answered.entries = exchange.entries
-        return self._ended(call, answered, answer, findings, decision, ())
+        return self._journal_answer(call, answered, answer, findings, decision, ())
 
     def _carried_out(self, call: Call, exchange: Exchange) -> Carried:
         """The call with the answer of its handler and the findings, once that was loaded and has done all its work."""
@@ -245,7 +255,7 @@ class Desk:
         new_exchange.bearer = exchange.bearer
         return new_exchange
 
-    def _ended(
+    def _journal_answer(
         self,
         call: Call,
         exchange: Exchange,

@@ -6,18 +6,22 @@ Long because everything that is said about a kind stands with its row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import orjson
 
 from sendbox.engine.answer import JsonObject, moment
-from sendbox.engine.bounds import crowded
+from sendbox.engine.bounds import has_too_many_parameters
+from sendbox.engine.commands.record import RequestRecord
+from sendbox.engine.coverage import Collector, Row
 from sendbox.engine.delivery.batches import Delivery, Try, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.several import Several
 from sendbox.engine.delivery.injection import FakedTry, InjectedFault, log_fault
 from sendbox.engine.delivery.targets import DROPPED
+from sendbox.engine.digest import Canon
+from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds import answers
 from sendbox.engine.kinds.narration import (
@@ -36,14 +40,7 @@ from sendbox.engine.kinds.narration import (
 )
 from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View, no_lines
 from sendbox.engine.kinds.upcoming import STEP_DESCRIPTIONS
-
-if TYPE_CHECKING:
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.coverage import Collector, Row
-    from sendbox.engine.digest import Canon
-    from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.remarks import Advice
-
+from sendbox.engine.remarks import Advice
 
 # -- requests
 
@@ -105,7 +102,9 @@ def _parsed(row: Row, record: RequestRecord) -> object:
     if row.takes == "json":
         return json_of(record.body)
     raw = record.query if row.takes == "query" else record.body
-    return {} if crowded(raw) else dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True))
+    return (
+        {} if has_too_many_parameters(raw) else dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True))
+    )
 
 
 def json_of(raw: bytes) -> Any:

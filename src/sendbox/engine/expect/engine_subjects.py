@@ -10,19 +10,20 @@ from urllib.parse import parse_qs
 import orjson
 
 from sendbox.engine import bounds
+from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.injection import InjectedFault
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
-from sendbox.engine.expect.conditions import Path, values_at
+from sendbox.engine.expect.expectation import Path, values_at
 from sendbox.engine.expect.subjects import CONTENT, REQUESTS, Field, Reads, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS, DELIVERIES
+from sendbox.engine.rules.conditions import Case
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.injection import InjectedFault
-    from sendbox.engine.rules.conditions import Case
     from sendbox.engine.world import World
+
 
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -143,7 +144,7 @@ def _decoded(record: RequestRecord) -> object:
         return orjson.loads(record.body)
     except orjson.JSONDecodeError:
         text = record.body.decode("utf-8", "replace")
-        form = "=" in text and not bounds.crowded(record.body)
+        form = "=" in text and not bounds.has_too_many_parameters(record.body)
         return parse_qs(text, keep_blank_values=True) if form else text
 
 
