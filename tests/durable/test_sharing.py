@@ -17,6 +17,7 @@ from sendbox.engine import ENGINE
 from sendbox.runtime.store import postgresql, sharing
 from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
 from sendbox.runtime.store.store import StoreError
+from sendbox.runtime.teams import make_token, parse_quotas
 from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
 from tests.commands.sandbox import sandbox
@@ -307,6 +308,20 @@ async def test_a_closing_that_fails_says_so(address: str) -> None:
             connection.execute("ALTER TABLE sendbox.owners RENAME TO lost")
         refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
         assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+
+
+async def test_a_closing_that_another_process_refuses(address: str) -> None:
+    """There the quota of calls may be used up, and here not."""
+    team = make_token("team", "team", "0123456789abcdef", "test-")
+    async with pair(address, control_tokens=(team,), quotas=parse_quotas(["test- calls=1"])) as both:
+        await both.send(0)
+        for client in both.clients:
+            client.headers["authorization"] = "Bearer 0123456789abcdef"
+        while (await both.clients[0].get("/_sandbox/worlds")).status_code != 429:
+            pass
+        refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
+        assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+        assert both.owned(0) == [KEY]
 
 
 async def test_a_call_is_not_handed_on_for_ever(address: str) -> None:

@@ -43,7 +43,7 @@ _SAFE: Final = ("GET", "HEAD")
 REACH: Final = 2.0
 #: The path of a call that concerns the worlds of all processes.
 WORLDS: Final = "/_sandbox/worlds"
-_NOT_ALL: Final = "another process was not reached: some of the worlds may still be open; make the call again"
+_NOT_ALL: Final = "another process did not close its worlds: some may still be open; make the call again"
 _UNREACHED: Final = f"the process that has this world was not reached; it is given up {LEASE:g} s after its last sign"
 
 
@@ -158,18 +158,24 @@ class Handover:
         await self._serve(scope, received, here.send)
         body = here.body
         if here.status == 200:
-            body = orjson.dumps({"closed": orjson.loads(body)["closed"] + closed})
+            if None in closed:
+                await self._refuse(scope, _NOT_ALL)(scope, received, send)
+                return
+            body = orjson.dumps({"closed": sum(filter(None, closed), orjson.loads(body)["closed"])})
         headers = [pair for pair in here.headers if pair[0] != b"content-length"]
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": here.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _close_elsewhere(self, scope: Scope) -> int:
-        """Closes worlds by their prefix in the other processes; returns how many there were."""
-        return sum([await self._close_at(address, scope) for address in await self._sharing.others()])
+    async def _close_elsewhere(self, scope: Scope) -> list[int | None]:
+        """Closes worlds by their prefix in the other processes; returns how many there were in each."""
+        return [await self._close_at(address, scope) for address in await self._sharing.others()]
 
-    async def _close_at(self, address: str, scope: Scope) -> int:
-        """Closes worlds by their prefix in another process, if that does not end meanwhile."""
+    async def _close_at(self, address: str, scope: Scope) -> int | None:
+        """Closes worlds by their prefix in another process, if that does not end meanwhile.
+
+        Returns how many there were; None if that process refuses the call, as this one may too.
+        """
         while address in await self._sharing.others():
             call = AsgiCall("DELETE", "http", ("", None), "", "", ())
             try:
@@ -178,8 +184,8 @@ class Handover:
                 if not never_sent(error):
                     raise
                 await self._sharing.pause()
-            else:  # a refusal is that of this process too
-                return int(orjson.loads(call.body)["closed"]) if call.status == 200 else 0
+            else:
+                return int(orjson.loads(call.body)["closed"]) if call.status == 200 else None
         return 0
 
 
