@@ -339,6 +339,21 @@ async def test_a_second_is_enough_where_one_says_so(tmp_path: Path) -> None:
         assert [world["id"] for world in await listed(box)] == [KEY]
 
 
+async def test_a_closing_is_answered_once_it_is_done(tmp_path: Path) -> None:
+    """Also with `durability` second: it says that nothing of the world is left."""
+    file = tmp_path / "a.db"
+    async with stored(file, durability="second") as box:
+        assert box.runtime.persistence is not None
+        for close in (WORLD, "/_sandbox/worlds?prefix=test-"):
+            await box.send(body="a secret text")
+            await box.runtime.persistence.flush()
+            await box.send("420777000102")
+            assert (await box.delete(close)).status == 200
+            copy = killed(file)
+            assert not has(copy, b"a secret text")
+            assert (await box.put(WORLD)).status == 201
+
+
 async def test_a_team_has_its_own_stored_worlds(tmp_path: Path) -> None:
     """It neither sees those of another team nor closes or wakes them."""
     async with stored(tmp_path / "a.db") as box:

@@ -20,7 +20,8 @@ from sendbox.runtime.store import open_store, persistence
 from sendbox.runtime.store.postgresql import PostgresStore
 from sendbox.runtime.store.sqlite import APPLICATION, SqliteStore
 from sendbox.runtime.store.store import StoreError
-from tests.box import KEY, WORLD, boxed
+from sendbox.runtime.teams import Token, parse_quotas
+from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 from tests.commands.sandbox import options, sandbox
 from tests.durable.databases import Database
 from tests.durable.files import listed, stored
@@ -289,12 +290,54 @@ async def test_a_damaged_record(statement: str, error: str, why: str, tmp_path: 
 
 @pytest.mark.asyncio
 async def test_no_room_for_a_stored_world(tmp_path: Path) -> None:
-    """A stored world counts for --max-worlds once it is made again."""
+    """Stored worlds count for --max-worlds, so each of them can be made again, unless there are fewer now."""
     async with stored(tmp_path / "a.db") as box:
         await box.send()
+        await box.send(key="test-2")
+    async with stored(tmp_path / "a.db", max_worlds=2) as box:
+        assert (await box.post("/v2/message", {}, x_api_key="test-3")).status == 503
+        assert (await box.put("/_sandbox/worlds/test-3")).json["error"] == "too_many_worlds"
+        await box.send()
+        await box.send(key="test-2")
     async with stored(tmp_path / "a.db", max_worlds=1) as box:
-        await box.send(key="test-other")
-        assert (await box.get(WORLD)).json["error"] == "too_many_worlds"
+        await box.send()
+        assert (await box.get("/_sandbox/worlds/test-2")).json["error"] == "too_many_worlds"
+
+
+@pytest.mark.asyncio
+async def test_quotas_count_stored_worlds(tmp_path: Path) -> None:
+    """Their messages and entries too; one that was made again, or closed, is not counted twice."""
+    quotas = parse_quotas(["test- worlds=2 messages=9 memory=1MB"])
+    team = Token("mine", "team", "test-")
+
+    async def used(box: Box) -> list[int]:
+        shown = await box.app.control.do(ORIGIN, box.app.control.served.by_name["token"], token=team)
+        return [shown["quota"][name]["used"] for name in ("worlds", "messages")]
+
+    async with stored(tmp_path / "a.db") as box:
+        await box.send("420777000101", "420777000102")
+        await box.send(key="test-2")
+    async with stored(tmp_path / "a.db", quotas=quotas) as box:
+        assert await used(box) == [2, 3]
+        assert (await box.put("/_sandbox/worlds/test-3")).status == 429
+        await box.send()
+        assert await used(box) == [2, 4]
+        await box.delete("/_sandbox/worlds/test-2")
+        assert await used(box) == [1, 3]
+        assert (await box.put("/_sandbox/worlds/test-3")).status == 201
+
+
+@pytest.mark.asyncio
+async def test_counts_of_worlds_begin_with_the_process(tmp_path: Path) -> None:
+    """Numbers of worlds go on, counters begin at 0; a stored world that is closed is counted."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+    async with stored(tmp_path / "a.db") as box:
+        await box.send(key="test-2")
+        await box.delete(WORLD)
+        lines = (await box.get("/metrics")).body.decode().splitlines()
+        assert {"sendbox_worlds_opened_total 1.0", "sendbox_worlds_closed_total 1.0"} <= {*lines}
+        assert [world.number for world in box.runtime.worlds.values()] == [2]
 
 
 @pytest.mark.asyncio
