@@ -311,6 +311,25 @@ async def test_a_world_that_nobody_uses_ends_in_the_store_too(tmp_path: Path, mo
         assert await listed(box) == []
 
 
+async def test_a_look_at_a_world_is_a_use_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart too it lives on since then; a list is no use."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+        await box.send(key="test-2")
+        later = wall.now_ms() + 61_000
+        monkeypatch.setattr(wall, "now_ms", lambda: later)
+        await listed(box)
+        await box.get(f"{WORLD}/messages")
+    async with stored(tmp_path / "a.db", world_ttl=60.0) as box:
+        assert box.runtime.idle is not None
+        assert box.runtime.persistence is not None
+        if (sharing := box.runtime.persistence.sharing) is not None:
+            await sharing.claim_unused()
+        for _ in box.runtime.idle.look():
+            pass
+        assert [world["id"] for world in await listed(box)] == [KEY]
+
+
 async def test_a_world_without_its_record_ends_with_the_process(tmp_path: Path) -> None:
     """What --max-journal forgets is not in the store either; the next world of the key says why it is new."""
     async with stored(tmp_path / "a.db", max_journal=10) as box:
