@@ -690,8 +690,9 @@ class Runtime:
 
     def health(self) -> JsonObject:
         """The state of the server, and the values that identify it."""
+        failed = self.persistence is not None and self.persistence.failure is not None
         return {
-            "status": "ok" if self.full is None else "full",
+            "status": "failed" if failed else "ok" if self.full is None else "full",
             "version": __version__,
             "engine": ENGINE,
             "instance": self.instance,
