@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -88,6 +90,32 @@ def test_a_file_that_is_no_store(make: object, why: str, tmp_path: Path) -> None
         asyncio.run(start())
     assert failure.value.code == CANNOT
     assert failure.value.message.startswith(f"{file} {why}")
+
+
+@pytest.mark.parametrize("name", ["", ":memory:"])
+def test_a_name_that_is_no_file(name: str) -> None:
+    """With which SQLite would keep nothing."""
+    with pytest.raises(StoreError, match="is no file; give one that outlasts the server"):
+        SqliteStore(name)
+
+
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o777), (0o666, 0o555)])
+def test_a_file_that_is_read_only(file_mode: int, folder_mode: int) -> None:
+    """Or one in a folder that is; root may write all, so it becomes another user meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "a.db"
+        SqliteStore(str(file)).close()
+        file.chmod(file_mode)
+        Path(folder).chmod(folder_mode)
+        user = os.geteuid()
+        other = user or 65534
+        os.setresuid(other, other, user)
+        try:
+            with pytest.raises(StoreError, match=r"a\.db cannot be written; make the file and its folder writable"):
+                SqliteStore(str(file))
+        finally:
+            os.setresuid(user, user, user)
+            Path(folder).chmod(0o777)
 
 
 def newer_tables(address: str) -> None:

@@ -233,8 +233,8 @@ class DroppedRule(Answer):
 async def health(call: Call) -> Health:
     """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written.
 
-    While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`; while the store
-    cannot be written, 503 `store_failed` and `failed`.
+    While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`; while the
+    store cannot be written, 503 `store_failed` and `failed`.
     """
     health = call.runtime.health()
     if (full := call.runtime.full) is not None:
