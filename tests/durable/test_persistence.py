@@ -409,11 +409,21 @@ async def test_the_server_keeps_its_name(tmp_path: Path) -> None:
 
 
 async def test_other_rules_are_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world of another engine is listed, and refused in the shape of each interface; it can be closed."""
-    async with stored(tmp_path / "a.db") as box:
+    """A world of another engine is listed, and refused in the shape of each interface; it can be closed.
+
+    The log does not show its key where that may be one of the real service.
+    """
+    live = "live-0123456789"
+    keys = frozenset({live})
+    async with stored(tmp_path / "a.db", keys=keys) as box:
         await box.send()
+        await box.send(key=live)
     monkeypatch.setattr("sendbox.runtime.store.persistence.ENGINE", ENGINE + 1)
-    async with stored(tmp_path / "a.db") as box:
+    async with stored(tmp_path / "a.db", keys=keys) as box:
+        assert (await box.post("/v2/message", {"to": []}, x_api_key=live)).status == 503
+        assert any(line.startswith("full /v2/message: live… was recorded by") for _, line in box.log)
+        assert not any(live in line for _, line in box.log)
+        assert (await box.delete(f"/_sandbox/worlds/{live}")).status == 200
         why = f"{KEY} was recorded by Sendbox"
         assert [world["id"] for world in await listed(box)] == [KEY]
         answer = await box.get(WORLD)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from sendbox.engine.kinds.masking import key_shown
+
 if TYPE_CHECKING:
     from sendbox.runtime.teams import Token
 
@@ -33,4 +35,6 @@ def foreign_world(token: Token, world_id: str) -> str | None:
     """The reason why a world, or the worlds whose ids begin so, are not those of a token; None if they are."""
     if token.covers(world_id):
         return None
-    return f'"{world_id}" is not a world of the token {token.name}; legal: ids that begin with {token.prefix}'
+    return (
+        f'"{key_shown(world_id)}" is not a world of the token {token.name}; legal: ids that begin with {token.prefix}'
+    )

@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Overtake, Stamp, Tune
 from sendbox.engine.durations import show
+from sendbox.engine.kinds.masking import key_shown
 from sendbox.runtime import wall
 from sendbox.runtime.counts import DURATIONS, Histogram
 from sendbox.runtime.slot import CloseReason, HostedWorld, Slice
@@ -373,21 +374,22 @@ class Persistence:
             task.exception()  # who waits for it has it
 
     async def _wake(self, stored: StoredWorld) -> None:
+        shown = key_shown(stored.id)
         if stored.engine != ENGINE:
             if self.sharing is not None:
                 self._drop(stored)
                 await self.sharing.give_back(stored.id)
             raise Unavailable(
                 "other_engine",
-                f"{stored.id} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
-                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{stored.id}",
+                f"{shown} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
+                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{shown}",
             )
         self._runtime.check_room(waking=True)
         try:
             opened, lines = await self.in_thread(partial(self._read, stored.number))
             hosted = await Slice().through(self._loaded().remake(opened, lines, stored.facts))
         except StoreError as error:
-            raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
+            raise Unavailable(STORE_FAILED, f"{shown} cannot be read: {error}") from None
         if self.stored.get(stored.id) is stored:  # else it was closed meanwhile
             self._continue(stored, hosted)
 
