@@ -393,6 +393,16 @@ async def test_a_team_has_its_own_stored_worlds(tmp_path: Path) -> None:
         assert [world["stored"] for world in await listed(box)] == [True]
 
 
+async def test_an_exploration_has_worlds_of_its_own(tmp_path: Path) -> None:
+    """Those of one that a kill ended are left in the store, and a later one begins with other ids."""
+    for prefix in ("test-explore-1-1-", "test-explore-2-1-"):
+        async with stored(tmp_path / "a.db") as box:
+            begun = (await box.post("/_sandbox/explorations", {"test": "shop"})).json
+            run = (await box.post(f"/_sandbox/explorations/{begun['id']}/next")).json
+            assert run["prefix"] == prefix
+            await box.send(key=f"{prefix}1")
+
+
 async def test_a_world_that_is_not_in_the_store(tmp_path: Path) -> None:
     """Nothing says that a restart has ended it."""
     async with stored(tmp_path / "a.db") as box:
