@@ -22,6 +22,7 @@ from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
 from tests.commands.sandbox import sandbox
 from tests.durable.databases import Database
+from tests.receivers import receiving
 
 pytestmark = pytest.mark.asyncio
 MESSAGE: dict[str, Any] = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
@@ -283,6 +284,26 @@ async def test_a_running_clock_goes_on(address: str) -> None:
         await both.sharing(1).balance_leases()
         while both.owned(1) != [KEY]:
             await asyncio.sleep(0)
+
+
+async def test_a_webhook_that_was_cut_off_comes_again(address: str) -> None:
+    """In another process, without being asked, also where nothing else is due in its world."""
+    hangs: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    async with receiving(lambda _: hangs) as receiver, pair(address, patience=60.0) as both:
+        world = {"id": KEY, "clock": {"mode": "real"}}
+        assert (await both.clients[0].post("/_sandbox/worlds", json=world)).status_code == 201
+        await both.clients[0].post(f"{WORLD}/rules", json={"when": {}, "then": "sending"})
+        await both.send(0, callback=receiver.url)
+        while not receiver.calls:
+            await asyncio.sleep(0)
+        (listed,) = (await both.get(1, "/_sandbox/worlds"))["worlds"]
+        assert (listed["clock"]["next_due"], listed["clock"]["webhooks"]) == (None, 1)
+        await both.servers[0].runtime.aclose()
+        await both.sharing(1).balance_leases()
+        while len(receiver.calls) < 2:
+            await asyncio.sleep(0)
+        hangs.set_result(200)
+        assert receiver.bodies[0] == receiver.bodies[1]
 
 
 async def test_other_rules_are_of_another_process(address: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -482,7 +482,7 @@ def _stored_view(call: Call, stored: StoredWorld) -> JsonObject:
         tag=facts.tag,
         epoch=facts.ends.epoch,
         started=moment(facts.started),
-        clock=_clock(facts.at, facts.mode, facts.rate, facts.due, facts.pending),
+        clock=_clock(facts.at, facts.mode, facts.rate, facts.due, facts.pending, facts.webhooks or None),
         entries=facts.entries,
         idle_since=moment(stored.used),
         stored=True,

@@ -163,6 +163,7 @@ class Drafts:
             opened_pulling=hosted.opened_pulling,
             late=None if hosted.starts is None else hosted.starts is wall.present,
             cut=cut,
+            webhooks=world.outlets.leaving,
         )
         return StoredWorld(hosted.number, world.id, ENGINE, __version__, wall.now_ms(), facts)
 
