@@ -363,9 +363,11 @@ async def test_counts_of_worlds_begin_with_the_process(tmp_path: Path) -> None:
         await box.send()
     async with stored(tmp_path / "a.db") as box:
         await box.send(key="test-2")
+        assert b"\nsendbox_stored_worlds 1.0\n" in (await box.get("/metrics")).body
         await box.delete(WORLD)
         lines = (await box.get("/metrics")).body.decode().splitlines()
         assert {"sendbox_worlds_opened_total 1.0", "sendbox_worlds_closed_total 1.0"} <= {*lines}
+        assert "sendbox_stored_worlds 0.0" in lines
         assert [world.number for world in box.runtime.worlds.values()] == [2]
 
 
