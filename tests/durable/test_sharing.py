@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -138,6 +139,27 @@ async def test_lists_have_the_worlds_of_all(address: str) -> None:
         assert closed.json() == {"closed": 7}
         assert (await both.clients[0].delete("/_sandbox/worlds?prefix=")).status_code == 400
         assert (await both.get(1, "/_sandbox/worlds"))["worlds"] == []
+
+
+async def test_the_audit_and_the_refused_keys_are_those_of_all(address: str) -> None:
+    """At every process, by their time; the caller of a call that was handed on is named before the process that did."""
+    async with pair(address) as both:
+        for number in range(4):
+            name = f"test-{number}"
+            await both.send(number % 2, name)
+            await both.clients[1 - number % 2].post(f"/_sandbox/worlds/{name}/clock/advance", json={"by": "1m"})
+            await both.send(number % 2, f"{number}-key-of-a-real-service")
+        audits = [await both.get(number, "/_sandbox/audit") for number in range(2)]
+        assert audits[0] == audits[1]
+        calls = audits[0]["calls"]
+        assert [call["world"] for call in calls] == [f"test-{number}" for number in range(4)]
+        assert all(re.fullmatch(r"127\.0\.0\.1:\d+ by 127\.0\.0\.1:\d+", call["caller"]) for call in calls)
+        assert (await both.get(0, "/_sandbox/audit?last=1"))["calls"] == calls[-1:]
+        refused = [(await both.get(number, "/_sandbox/refused"))["refused"] for number in range(2)]
+        assert [key["key"][0] for key in refused[0]] == list("0123")
+        assert refused[0] == refused[1]
+        assert (await both.clients[0].get("/_sandbox/audit?last=x")).status_code == 400
+        assert (await both.clients[0].get("/_sandbox/refused?shard=1")).status_code == 421
 
 
 async def test_a_closed_world_is_denied_everywhere(address: str) -> None:
