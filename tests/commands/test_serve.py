@@ -414,7 +414,7 @@ async def test_control_that_is_open_to_others_is_logged_at_the_start(host: str, 
 
 
 def test_tokens_of_options(tmp_path: Path) -> None:
-    """One token of an administrator, a file of several, or both; no error shows a token."""
+    """One token of an administrator, a file of several, or both; no error shows a token. A quota has a legal prefix."""
     file = tmp_path / "tokens.txt"
 
     def parsed(*arguments: str) -> Any:
@@ -440,4 +440,6 @@ def test_tokens_of_options(tmp_path: Path) -> None:
     )
     assert parsed("--any-key", "--control-token-file", str(file))[0].prefix == "pay-"
     file.write_bytes(b"\xff")
-    assert refusal("--control-token-file", str(file)).startswith(f"{file} cannot be read: ")
+    assert refusal("--control-token-file", str(file)) == f"{file} cannot be read: it is no text in UTF-8"
+    assert refusal("--quota", "pay- calls=1").startswith("--quota: no key begins with pay-; legal: a prefix with test-")
+    assert parsed("--any-key", "--quota", "pay- calls=1") == ()

@@ -160,6 +160,19 @@ async def test_other_worlds_in_arguments() -> None:
                 assert (answer.status, answer.json["message"].partition(" is ")[0]) == (403, f'"{world}"')
 
 
+async def test_a_real_key_is_not_in_the_log() -> None:
+    """Whoever asks for its world and may not: the answer and the log show the beginning of it."""
+    key = "live-0123456789"
+    async with boxed(control_tokens=TOKENS, keys=frozenset({key})) as box:
+        box.runtime.open(key)
+        team = {"authorization": f"Bearer {SECRETS['team']}"}
+        for name in (key, "live-0123456780"):
+            answer = await box.call("GET", f"/_sandbox/worlds/{name}", headers=team)
+            assert answer.json["message"].startswith('"live…" is not a world of the token team')
+        await box.call("POST", "/_sandbox/worlds", f'{{"id": "{key}"}}'.encode(), team)
+        assert not any(key in line for _, line in box.log)
+
+
 async def test_explorations_are_of_a_team() -> None:
     """Their worlds begin with its prefix; another team neither sees nor ends them."""
     async with boxed(control_tokens=TOKENS) as box:

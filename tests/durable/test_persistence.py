@@ -311,6 +311,25 @@ async def test_a_world_that_nobody_uses_ends_in_the_store_too(tmp_path: Path, mo
         assert await listed(box) == []
 
 
+async def test_a_look_at_a_world_is_a_use_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart too it lives on since then; a list is no use."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+        await box.send(key="test-2")
+        later = wall.now_ms() + 61_000
+        monkeypatch.setattr(wall, "now_ms", lambda: later)
+        await listed(box)
+        await box.get(f"{WORLD}/messages")
+    async with stored(tmp_path / "a.db", world_ttl=60.0) as box:
+        assert box.runtime.idle is not None
+        assert box.runtime.persistence is not None
+        if (sharing := box.runtime.persistence.sharing) is not None:
+            await sharing.claim_unused()
+        for _ in box.runtime.idle.look():
+            pass
+        assert [world["id"] for world in await listed(box)] == [KEY]
+
+
 async def test_a_world_without_its_record_ends_with_the_process(tmp_path: Path) -> None:
     """What --max-journal forgets is not in the store either; the next world of the key says why it is new."""
     async with stored(tmp_path / "a.db", max_journal=10) as box:
@@ -339,6 +358,21 @@ async def test_a_second_is_enough_where_one_says_so(tmp_path: Path) -> None:
         assert [world["id"] for world in await listed(box)] == [KEY]
 
 
+async def test_a_closing_is_answered_once_it_is_done(tmp_path: Path) -> None:
+    """Also with `durability` second: it says that nothing of the world is left."""
+    file = tmp_path / "a.db"
+    async with stored(file, durability="second") as box:
+        assert box.runtime.persistence is not None
+        for close in (WORLD, "/_sandbox/worlds?prefix=test-"):
+            await box.send(body="a secret text")
+            await box.runtime.persistence.flush()
+            await box.send("420777000102")
+            assert (await box.delete(close)).status == 200
+            copy = killed(file)
+            assert not has(copy, b"a secret text")
+            assert (await box.put(WORLD)).status == 201
+
+
 async def test_a_team_has_its_own_stored_worlds(tmp_path: Path) -> None:
     """It neither sees those of another team nor closes or wakes them."""
     async with stored(tmp_path / "a.db") as box:
@@ -359,6 +393,16 @@ async def test_a_team_has_its_own_stored_worlds(tmp_path: Path) -> None:
         assert [world["stored"] for world in await listed(box)] == [True]
 
 
+async def test_an_exploration_has_worlds_of_its_own(tmp_path: Path) -> None:
+    """Those of one that a kill ended are left in the store, and a later one begins with other ids."""
+    for prefix in ("test-explore-1-1-", "test-explore-2-1-"):
+        async with stored(tmp_path / "a.db") as box:
+            begun = (await box.post("/_sandbox/explorations", {"test": "shop"})).json
+            run = (await box.post(f"/_sandbox/explorations/{begun['id']}/next")).json
+            assert run["prefix"] == prefix
+            await box.send(key=f"{prefix}1")
+
+
 async def test_a_world_that_is_not_in_the_store(tmp_path: Path) -> None:
     """Nothing says that a restart has ended it."""
     async with stored(tmp_path / "a.db") as box:
@@ -375,11 +419,21 @@ async def test_the_server_keeps_its_name(tmp_path: Path) -> None:
 
 
 async def test_other_rules_are_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world of another engine is listed, and refused in the shape of each interface; it can be closed."""
-    async with stored(tmp_path / "a.db") as box:
+    """A world of another engine is listed, and refused in the shape of each interface; it can be closed.
+
+    The log does not show its key where that may be one of the real service.
+    """
+    live = "live-0123456789"
+    keys = frozenset({live})
+    async with stored(tmp_path / "a.db", keys=keys) as box:
         await box.send()
+        await box.send(key=live)
     monkeypatch.setattr("sendbox.runtime.store.persistence.ENGINE", ENGINE + 1)
-    async with stored(tmp_path / "a.db") as box:
+    async with stored(tmp_path / "a.db", keys=keys) as box:
+        assert (await box.post("/v2/message", {"to": []}, x_api_key=live)).status == 503
+        assert any(line.startswith("full /v2/message: live… was recorded by") for _, line in box.log)
+        assert not any(live in line for _, line in box.log)
+        assert (await box.delete(f"/_sandbox/worlds/{live}")).status == 200
         why = f"{KEY} was recorded by Sendbox"
         assert [world["id"] for world in await listed(box)] == [KEY]
         answer = await box.get(WORLD)

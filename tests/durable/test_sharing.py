@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -17,10 +18,12 @@ from sendbox.engine import ENGINE
 from sendbox.runtime.store import postgresql, sharing
 from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
 from sendbox.runtime.store.store import StoreError
+from sendbox.runtime.teams import make_token, parse_quotas
 from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
 from tests.commands.sandbox import sandbox
 from tests.durable.databases import Database
+from tests.receivers import receiving
 
 pytestmark = pytest.mark.asyncio
 MESSAGE: dict[str, Any] = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
@@ -136,6 +139,27 @@ async def test_lists_have_the_worlds_of_all(address: str) -> None:
         assert closed.json() == {"closed": 7}
         assert (await both.clients[0].delete("/_sandbox/worlds?prefix=")).status_code == 400
         assert (await both.get(1, "/_sandbox/worlds"))["worlds"] == []
+
+
+async def test_the_audit_and_the_refused_keys_are_those_of_all(address: str) -> None:
+    """At every process, by their time; the caller of a call that was handed on is named before the process that did."""
+    async with pair(address) as both:
+        for number in range(4):
+            name = f"test-{number}"
+            await both.send(number % 2, name)
+            await both.clients[1 - number % 2].post(f"/_sandbox/worlds/{name}/clock/advance", json={"by": "1m"})
+            await both.send(number % 2, f"{number}-key-of-a-real-service")
+        audits = [await both.get(number, "/_sandbox/audit") for number in range(2)]
+        assert audits[0] == audits[1]
+        calls = audits[0]["calls"]
+        assert [call["world"] for call in calls] == [f"test-{number}" for number in range(4)]
+        assert all(re.fullmatch(r"127\.0\.0\.1:\d+ by 127\.0\.0\.1:\d+", call["caller"]) for call in calls)
+        assert (await both.get(0, "/_sandbox/audit?last=1"))["calls"] == calls[-1:]
+        refused = [(await both.get(number, "/_sandbox/refused"))["refused"] for number in range(2)]
+        assert [key["key"][0] for key in refused[0]] == list("0123")
+        assert refused[0] == refused[1]
+        assert (await both.clients[0].get("/_sandbox/audit?last=x")).status_code == 400
+        assert (await both.clients[0].get("/_sandbox/refused?shard=1")).status_code == 421
 
 
 async def test_a_closed_world_is_denied_everywhere(address: str) -> None:
@@ -284,6 +308,26 @@ async def test_a_running_clock_goes_on(address: str) -> None:
             await asyncio.sleep(0)
 
 
+async def test_a_webhook_that_was_cut_off_comes_again(address: str) -> None:
+    """In another process, without being asked, also where nothing else is due in its world."""
+    hangs: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    async with receiving(lambda _: hangs) as receiver, pair(address, patience=60.0) as both:
+        world = {"id": KEY, "clock": {"mode": "real"}}
+        assert (await both.clients[0].post("/_sandbox/worlds", json=world)).status_code == 201
+        await both.clients[0].post(f"{WORLD}/rules", json={"when": {}, "then": "sending"})
+        await both.send(0, callback=receiver.url)
+        while not receiver.calls:
+            await asyncio.sleep(0)
+        (listed,) = (await both.get(1, "/_sandbox/worlds"))["worlds"]
+        assert (listed["clock"]["next_due"], listed["clock"]["webhooks"]) == (None, 1)
+        await both.servers[0].runtime.aclose()
+        await both.sharing(1).balance_leases()
+        while len(receiver.calls) < 2:
+            await asyncio.sleep(0)
+        hangs.set_result(200)
+        assert receiver.bodies[0] == receiver.bodies[1]
+
+
 async def test_other_rules_are_of_another_process(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process of another engine does not keep a world that it cannot continue; it can close it."""
     async with pair(address) as both:
@@ -307,6 +351,20 @@ async def test_a_closing_that_fails_says_so(address: str) -> None:
             connection.execute("ALTER TABLE sendbox.owners RENAME TO lost")
         refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
         assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+
+
+async def test_a_closing_that_another_process_refuses(address: str) -> None:
+    """There the quota of calls may be used up, and here not."""
+    team = make_token("team", "team", "0123456789abcdef", "test-")
+    async with pair(address, control_tokens=(team,), quotas=parse_quotas(["test- calls=1"])) as both:
+        await both.send(0)
+        for client in both.clients:
+            client.headers["authorization"] = "Bearer 0123456789abcdef"
+        while (await both.clients[0].get("/_sandbox/worlds")).status_code != 429:
+            pass
+        refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
+        assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+        assert both.owned(0) == [KEY]
 
 
 async def test_a_call_is_not_handed_on_for_ever(address: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,7 +22,8 @@ from sendbox.runtime.store import open_store, persistence
 from sendbox.runtime.store.postgresql import PostgresStore
 from sendbox.runtime.store.sqlite import APPLICATION, SqliteStore
 from sendbox.runtime.store.store import StoreError
-from tests.box import KEY, WORLD, boxed
+from sendbox.runtime.teams import Token, parse_quotas
+from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 from tests.commands.sandbox import options, sandbox
 from tests.durable.databases import Database
 from tests.durable.files import listed, stored
@@ -87,6 +90,32 @@ def test_a_file_that_is_no_store(make: object, why: str, tmp_path: Path) -> None
         asyncio.run(start())
     assert failure.value.code == CANNOT
     assert failure.value.message.startswith(f"{file} {why}")
+
+
+@pytest.mark.parametrize("name", ["", ":memory:"])
+def test_a_name_that_is_no_file(name: str) -> None:
+    """With which SQLite would keep nothing."""
+    with pytest.raises(StoreError, match="is no file; give one that outlasts the server"):
+        SqliteStore(name)
+
+
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o777), (0o666, 0o555)])
+def test_a_file_that_is_read_only(file_mode: int, folder_mode: int) -> None:
+    """Or one in a folder that is; root may write all, so it becomes another user meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "a.db"
+        SqliteStore(str(file)).close()
+        file.chmod(file_mode)
+        Path(folder).chmod(folder_mode)
+        user = os.geteuid()
+        other = user or 65534
+        os.setresuid(other, other, user)
+        try:
+            with pytest.raises(StoreError, match=r"a\.db cannot be written; make the file and its folder writable"):
+                SqliteStore(str(file))
+        finally:
+            os.setresuid(user, user, user)
+            Path(folder).chmod(0o777)
 
 
 def newer_tables(address: str) -> None:
@@ -225,7 +254,8 @@ async def test_a_store_that_takes_nothing(full: bool, tmp_path: Path, monkeypatc
             answer = await box.get(WORLD)
             assert (answer.status, answer.json["error"]) == (503, "store_failed")
             health = await box.get("/_sandbox/health")
-            assert (health.status, health.json["error"], health.json["worlds"]) == (503, "store_failed", 1)
+            assert (health.status, health.json["error"], health.json["status"]) == (503, "store_failed", "failed")
+            assert health.json["worlds"] == 1
             assert "sendbox-instance" in answer.headers
             sent = asyncio.create_task(box.runtime.persist(box.runtime.worlds[KEY]))
             await asyncio.sleep(0)
@@ -289,12 +319,56 @@ async def test_a_damaged_record(statement: str, error: str, why: str, tmp_path: 
 
 @pytest.mark.asyncio
 async def test_no_room_for_a_stored_world(tmp_path: Path) -> None:
-    """A stored world counts for --max-worlds once it is made again."""
+    """Stored worlds count for --max-worlds, so each of them can be made again, unless there are fewer now."""
     async with stored(tmp_path / "a.db") as box:
         await box.send()
+        await box.send(key="test-2")
+    async with stored(tmp_path / "a.db", max_worlds=2) as box:
+        assert (await box.post("/v2/message", {}, x_api_key="test-3")).status == 503
+        assert (await box.put("/_sandbox/worlds/test-3")).json["error"] == "too_many_worlds"
+        await box.send()
+        await box.send(key="test-2")
     async with stored(tmp_path / "a.db", max_worlds=1) as box:
-        await box.send(key="test-other")
-        assert (await box.get(WORLD)).json["error"] == "too_many_worlds"
+        await box.send()
+        assert (await box.get("/_sandbox/worlds/test-2")).json["error"] == "too_many_worlds"
+
+
+@pytest.mark.asyncio
+async def test_quotas_count_stored_worlds(tmp_path: Path) -> None:
+    """Their messages and entries too; one that was made again, or closed, is not counted twice."""
+    quotas = parse_quotas(["test- worlds=2 messages=9 memory=1MB"])
+    team = Token("mine", "team", "test-")
+
+    async def used(box: Box) -> list[int]:
+        shown = await box.app.control.do(ORIGIN, box.app.control.served.by_name["token"], token=team)
+        return [shown["quota"][name]["used"] for name in ("worlds", "messages")]
+
+    async with stored(tmp_path / "a.db") as box:
+        await box.send("420777000101", "420777000102")
+        await box.send(key="test-2")
+    async with stored(tmp_path / "a.db", quotas=quotas) as box:
+        assert await used(box) == [2, 3]
+        assert (await box.put("/_sandbox/worlds/test-3")).status == 429
+        await box.send()
+        assert await used(box) == [2, 4]
+        await box.delete("/_sandbox/worlds/test-2")
+        assert await used(box) == [1, 3]
+        assert (await box.put("/_sandbox/worlds/test-3")).status == 201
+
+
+@pytest.mark.asyncio
+async def test_counts_of_worlds_begin_with_the_process(tmp_path: Path) -> None:
+    """Numbers of worlds go on, counters begin at 0; a stored world that is closed is counted."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+    async with stored(tmp_path / "a.db") as box:
+        await box.send(key="test-2")
+        assert b"\nsendbox_stored_worlds 1.0\n" in (await box.get("/metrics")).body
+        await box.delete(WORLD)
+        lines = (await box.get("/metrics")).body.decode().splitlines()
+        assert {"sendbox_worlds_opened_total 1.0", "sendbox_worlds_closed_total 1.0"} <= {*lines}
+        assert "sendbox_stored_worlds 0.0" in lines
+        assert [world.number for world in box.runtime.worlds.values()] == [2]
 
 
 @pytest.mark.asyncio

@@ -79,8 +79,10 @@ def read_tokens(file: str) -> tuple[Token, ...]:
     """The tokens of a file. Raises ValueError."""
     try:
         text = Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} cannot be read: {error}") from None
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} cannot be read: it is no text in UTF-8") from None
     return parse_tokens(text, file)
 
 

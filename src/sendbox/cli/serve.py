@@ -13,7 +13,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -126,20 +126,25 @@ def serve_options(arguments: JsonMapping) -> Options:
         "quiet": arguments.get("only_warnings", False),
         "unknown": unknown(os.environ, variables),
     }
-    settings["control_tokens"] = _control_tokens(arguments, origins)
+    settings["control_tokens"] = tokens = _control_tokens(arguments)
+    if not (arguments.get("any_key") or arguments.get("keys")):
+        _check_prefixes([(f"{token.name}: ", token.prefix) for token in tokens], origins.get("control_token_file", ""))
+        _check_prefixes([("", quota.prefix) for quota in arguments.get("quotas") or ()], origins.get("quotas", ""))
     return Options(settings=Settings(**settings), sources=origins, **serve_values)
 
 
-def _control_tokens(arguments: JsonMapping, origins: Mapping[str, str]) -> tuple[Token, ...]:
-    """The tokens of control, in the arguments of a command that has control. Raises `Failure`."""
+def _control_tokens(arguments: JsonMapping) -> tuple[Token, ...]:
+    """The tokens of control, in the arguments of a command that has control."""
     one, several = arguments.get("control_token"), arguments.get("control_token_file") or ()
-    tokens = (*([] if one is None else [one]), *several)
-    any_prefix = arguments.get("any_key") or arguments.get("keys")
-    for token in () if any_prefix else tokens:
-        if not (token.prefix.startswith(BEGINS) or BEGINS.startswith(token.prefix)):
-            text = f"{token.name}: no key begins with {token.prefix}; legal: a prefix with {BEGINS} first, or --any-key"
-            raise Failure(USAGE, f"{origins['control_token_file']}: {text}")
-    return tokens
+    return (*([] if one is None else [one]), *several)
+
+
+def _check_prefixes(prefixes: Iterable[tuple[str, str]], origin: str) -> None:
+    """Raises `Failure` for a prefix with which no key begins; a text before it says whose it is."""
+    for whose, prefix in prefixes:
+        if not (prefix.startswith(BEGINS) or BEGINS.startswith(prefix)):
+            text = f"{whose}no key begins with {prefix}; legal: a prefix with {BEGINS} first, or --any-key"
+            raise Failure(USAGE, f"{origin}: {text}")
 
 
 class _NotingEnvironment(dict[str, str]):

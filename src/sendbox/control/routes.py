@@ -25,7 +25,7 @@ from sendbox.runtime.slot import Conflict, Slice
 from sendbox.runtime.store.sharing import Elsewhere
 from sendbox.runtime.teams import EVERYONE, Token, token_of
 from sendbox.server.application import OpenRoute as OpenRoute
-from sendbox.server.origin import ClientLeft, read_body
+from sendbox.server.origin import ClientLeft, caller_of, read_body
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.wire import WIRE, SocketlessCall
 
@@ -184,8 +184,8 @@ async def _perform(row: Operation, request: Request) -> Response:
             _note(control, row, request, token, arguments, value)
     except ControlError as error:
         if error.status in DENIALS:
-            text = f"control {row.name} from {_caller(request)} is refused: {error.message}"
-            control.runtime.log("", text, "warning", row.name, caller=_caller(request))
+            text = f"control {row.name} from {caller_of(request.scope)} is refused: {error.message}"
+            control.runtime.log("", text, "warning", row.name, caller=caller_of(request.scope))
         answer = json_answer(error.as_json(), error.status, encode)
         answer.headers.update(HEADERS.get(error.status, {}))
         return answer
@@ -260,11 +260,6 @@ def _authenticate(control: Control, request: Request) -> Token:
     return token
 
 
-def _caller(request: Request) -> str:
-    """The address of a client."""
-    return "a local socket" if request.client is None else f"{request.client.host}:{request.client.port}"
-
-
 def _note(
     control: Control, row: Operation, request: Request, token: Token, arguments: JsonMapping, answer: JsonMapping
 ) -> None:
@@ -273,7 +268,7 @@ def _note(
     about = world if row.path.startswith("/worlds") else ""
     if "prefix" in arguments:
         about = f"{arguments['prefix']}*"
-    caller = _caller(request)
+    caller = caller_of(request.scope)
     control.runtime.note_control(token, caller, row.name, about)
     by = {"token": token.name} if token.name else {}
     holder = f" with the token {token.name}" if token.name else ""

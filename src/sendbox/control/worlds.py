@@ -158,7 +158,7 @@ class Memory(Answer):
 
 
 class Health(Answer):
-    """The server answers; `instance` is another one after each start."""
+    """The server answers; `instance` is another one after each start, or that of the store which keeps its worlds."""
 
     status: Literal["ok"]
     version: str
@@ -235,7 +235,8 @@ class DroppedRule(Answer):
 async def health(call: Call) -> Health:
     """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written.
 
-    While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`.
+    While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`; while the
+    store cannot be written, 503 `store_failed` and `failed`.
     """
     health = call.runtime.health()
     if (full := call.runtime.full) is not None:
@@ -483,7 +484,7 @@ def _stored_view(call: Call, stored: StoredWorld) -> JsonObject:
         tag=facts.tag,
         epoch=facts.ends.epoch,
         started=moment(facts.started),
-        clock=_clock(facts.at, facts.mode, facts.rate, facts.due, facts.pending),
+        clock=_clock(facts.at, facts.mode, facts.rate, facts.due, facts.pending, facts.webhooks or None),
         entries=facts.entries,
         idle_since=moment(stored.used),
         stored=True,

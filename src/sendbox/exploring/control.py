@@ -48,6 +48,7 @@ async def begin_exploration(
 
     409 `too_many_explorations`: of a server's explorations, the oldest that is over is forgotten for a new one.
     """
+    await call.runtime.look_at_store()
     return _explorations(call).open(call, test, families, keep or (), seed=seed, runs=runs, time=time).view()
 
 

@@ -28,6 +28,7 @@ from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
 from sendbox.runtime.interface import WorldHooks
 from sendbox.runtime.slot import HostedWorld
+from sendbox.runtime.store.store import StoredWorld
 from sendbox.runtime.worlds import BEGINS, Runtime
 from sendbox.scenario.model import ScenarioError
 
@@ -193,19 +194,26 @@ class Explorations(WorldHooks):
                 text = f"{count}; DELETE /_sandbox/explorations/ID ends one"
                 raise ControlError(409, "too_many_explorations", text)
             del self.by_id[over]
-        self._count += 1
-        start = call.runtime.settings.start
+        start, begins = call.runtime.settings.start, call.token.prefix or BEGINS
         exploring = _Exploring(
-            str(self._count),
+            self._draw_id(call.runtime, begins),
             test,
             Watcher(call.served),
             wall.present()[0] if start is None else start,
-            call.token.prefix or BEGINS,
+            begins,
         )
         explore = partial(explore, name=test, seed=seed, runs=runs, over=deadline(time), progress=exploring.count)
         exploring.begin(_explore_test(exploring, explore))
         self.by_id[exploring.id] = exploring
         return exploring
+
+    def _draw_id(self, runtime: Runtime, begins: str) -> str:
+        """The next id with whose prefix no world begins: one of an earlier process may be in the store."""
+        ids = [world.id if isinstance(world, StoredWorld) else world.world.id for world in runtime.all_after(0)]
+        while True:
+            self._count += 1
+            if not any(id.startswith(f"{begins}{PREFIX}{self._count}-") for id in ids):
+                return str(self._count)
 
     def delete(self, call: Call, id: str) -> None:
         """Ends an exploration. Raises `ControlError`."""

@@ -24,6 +24,7 @@ from sendbox.runtime import collector
 from sendbox.runtime.counts import messages_made
 from sendbox.runtime.interface import RuntimeInterface
 from sendbox.runtime.slot import Capped, HostedWorld
+from sendbox.runtime.store.store import StoredWorld
 from sendbox.runtime.teams import Quota
 
 #: Real seconds between two readings of the memory.
@@ -341,7 +342,7 @@ class Quotas:
         self._usages = [Usage(quota, reading()) for quota in sorted(quotas, key=attrgetter("prefix"))]
         self._prefixes = [usage.quota.prefix for usage in self._usages]
         self._reading = reading
-        self._counted: dict[HostedWorld, dict[str, int]] = {}
+        self._counted: dict[HostedWorld | str, Mapping[str, int]] = {}
 
     def of(self, world_id: str) -> Usage | None:
         """The use of the quota that a world belongs to, or worlds whose ids begin so; None if there is none."""
@@ -351,11 +352,20 @@ class Quotas:
     def count(self, hosted: HostedWorld, *, is_open: bool) -> None:
         """Counts anew what a world keeps: nothing once it has ended."""
         usage = self.of(hosted.world.id)
-        if usage is None:
-            return
-        usage.add(self._counted.pop(hosted, {}), -1)
-        if is_open:
-            self._counted[hosted] = kept = {name: KEPT[name](hosted) for name in usage.kept}
+        if usage is not None:
+            self._count(usage, hosted, {name: KEPT[name](hosted) for name in usage.kept} if is_open else {})
+
+    def count_stored(self, stored: StoredWorld, *, is_stored: bool) -> None:
+        """Counts what a world keeps that is only in the store: it takes no memory before it is made again."""
+        usage, facts = self.of(stored.id), stored.facts
+        if usage is not None:
+            kept = {"worlds": 1, MESSAGES: facts.counts.get(MESSAGES, 0), "entries": facts.entries}
+            self._count(usage, stored.id, {name: kept.get(name, 0) for name in usage.kept} if is_stored else {})
+
+    def _count(self, usage: Usage, world: HostedWorld | str, kept: Mapping[str, int]) -> None:
+        usage.add(self._counted.pop(world, {}), -1)
+        if kept:
+            self._counted[world] = kept
             usage.add(kept, 1)
 
     def opening(self, world_id: str) -> Full | None:

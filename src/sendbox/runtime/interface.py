@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
     from sendbox.runtime.sender import Senders
     from sendbox.runtime.slot import CloseReason, HostedWorld
+    from sendbox.runtime.store.store import StoredWorld
     from sendbox.settings import Settings
 
 Level = Literal["info", "warning", "error"]
@@ -96,8 +97,8 @@ class RuntimeInterface(Protocol):
     def let_go(self, why: str) -> None:
         """Forgets all worlds, which other processes may have, and what became of earlier ones."""
 
-    def check_room(self) -> None:
-        """Raises `Conflict` where there is no room for a further world."""
+    def check_room(self, *, waking: bool = False) -> None:
+        """Raises `Conflict` where there is no room for a further open world; one that is `waking` was counted."""
 
     def resume(self, hosted: HostedWorld) -> None:
         """Puts a world in its place that was open in an earlier process."""
@@ -107,6 +108,9 @@ class RuntimeInterface(Protocol):
 
     def count_kept(self, hosted: HostedWorld) -> None:
         """Counts for its quota what a world keeps, after it may have changed."""
+
+    def count_stored(self, stored: StoredWorld, *, is_stored: bool) -> None:
+        """Counts for its quota what a world keeps that is only in the store."""
 
     def log_new_entries(self, hosted: HostedWorld) -> None:
         """Writes the lines of new entries of which the log tells."""

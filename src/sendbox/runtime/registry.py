@@ -22,11 +22,15 @@ class OpenWorlds(Changing):
     #: how many worlds were opened so far, and how many of these and of earlier ones were closed or have ended
     opened: int = 0
     closed: int = 0
+    #: the highest number of a world, also of an earlier process
+    highest: int = 0
 
     def add(self, hosted: HostedWorld, number: int | None = None) -> None:
         """Adds a world that was opened; its number is the next one, unless the store has said another."""
         self.opened += 1
-        hosted.number = self.opened if number is None else number
+        if number is None:
+            number = self.highest = self.highest + 1
+        hosted.number = number
         insort(self._worlds, hosted, key=_number)
         self.touch()
 

@@ -16,6 +16,7 @@ from typing import Final, Literal, cast
 from msgspec import Struct
 
 from sendbox.engine.bounds import parse_size
+from sendbox.engine.kinds.masking import key_shown
 from sendbox.engine.texts import regex
 
 Role = Literal["admin", "team", "read"]
@@ -218,4 +219,6 @@ def foreign_world(token: Token, world_id: str) -> str | None:
     """The reason why a world, or the worlds whose ids begin so, are not those of a token; None if they are."""
     if token.covers(world_id):
         return None
-    return f'"{world_id}" is not a world of the token {token.name}; legal: ids that begin with {token.prefix}'
+    return (
+        f'"{key_shown(world_id)}" is not a world of the token {token.name}; legal: ids that begin with {token.prefix}'
+    )

@@ -234,8 +234,8 @@ class Runtime:
                 key, path, f"{why}, and --strict-keys is set", "open it with PUT or POST under /_sandbox/worlds"
             )
             return None
-        if len(self.worlds) >= self.settings.max_worlds:
-            why = f"{len(self.worlds)} worlds are open, the cap"
+        if (count := self._world_count) >= self.settings.max_worlds:
+            why = f"{count} worlds are open, the cap"
             self.refuse(key, path, why, "close worlds, or raise --max-worlds", full=True)
             raise Capped("too_many_worlds", why)
         if (over := None if self.quotas is None else self.quotas.opening(key)) is not None:
@@ -320,10 +320,18 @@ class Runtime:
         self.kick(hosted)
         return hosted
 
-    def check_room(self) -> None:
-        """Raises `Capped` at the cap of open worlds, and `Conflict` while the memory is full."""
-        if len(self.worlds) >= self.settings.max_worlds:
-            raise Capped("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
+    @property
+    def _world_count(self) -> int:
+        """The number of worlds that are open, or wait in the store for their first call."""
+        return len(self.worlds) + (0 if self.persistence is None else len(self.persistence.stored))
+
+    def check_room(self, *, waking: bool = False) -> None:
+        """Raises `Capped` at the cap of open worlds, and `Conflict` while the memory is full.
+
+        A stored world that is `waking` was counted when another one opened.
+        """
+        if (count := len(self.worlds) if waking else self._world_count) >= self.settings.max_worlds:
+            raise Capped("too_many_worlds", f"{count} worlds are open, the cap; close some")
         if (full := self.full) is not None:
             raise Conflict(MEMORY_FULL, full)
 
@@ -346,6 +354,7 @@ class Runtime:
     def close_stored(self, world_id: str, gone: CloseReason = CLOSED) -> None:
         """Closes a world that is only in the store."""
         assert self.persistence is not None
+        self.open_worlds.closed += 1
         self.persistence.end_stored(world_id)
         self.note_gone(world_id, gone)
 
@@ -676,8 +685,9 @@ class Runtime:
 
     def health(self) -> JsonObject:
         """The state of the server, and the values that identify it."""
+        failed = self.persistence is not None and self.persistence.failure is not None
         return {
-            "status": "ok" if self.full is None else "full",
+            "status": "failed" if failed else "ok" if self.full is None else "full",
             "version": __version__,
             "engine": ENGINE,
             "instance": self.instance,
@@ -758,6 +768,11 @@ class Runtime:
         """Counts for its quota what a world keeps, after it may have changed."""
         if self.quotas is not None:
             self.quotas.count(hosted, is_open=self.worlds.get(hosted.world.id) is hosted)
+
+    def count_stored(self, stored: StoredWorld, *, is_stored: bool) -> None:
+        """Counts for its quota what a world keeps that is only in the store."""
+        if self.quotas is not None:
+            self.quotas.count_stored(stored, is_stored=is_stored)
 
     def keep_task(self, hosted: HostedWorld, task: asyncio.Task[None]) -> None:
         """Something that runs for a world; it ends with the world's epoch."""

@@ -7,21 +7,25 @@ world is this process's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import itemgetter
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sendbox.engine.answer import JsonObject
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender, never_sent
 from sendbox.runtime.store.sharing import PAUSE, Elsewhere, Sharing
 from sendbox.runtime.store.store import LEASE
 from sendbox.runtime.worlds import Runtime
+from sendbox.server.origin import CALLER, caller_of
 from sendbox.server.relay import Incoming, carry, handed_on, text, was_reset
 from sendbox.server.wire import AsgiCall, wire_of
 from sendbox.services.http.exchange import header
@@ -37,7 +41,7 @@ _SAFE: Final = ("GET", "HEAD")
 REACH: Final = 2.0
 #: The path of a call that concerns the worlds of all processes.
 WORLDS: Final = "/_sandbox/worlds"
-_NOT_ALL: Final = "another process was not reached: some of the worlds may still be open; make the call again"
+_NOT_ALL: Final = "another process did not close its worlds: some may still be open; make the call again"
 _UNREACHED: Final = f"the process that has this world was not reached; it is given up {LEASE:g} s after its last sign"
 
 
@@ -97,8 +101,9 @@ class Handover:
         received = Received(receive)
         sent = header(scope["headers"], HOPS) or b"0"
         hops = int(sent) if sent.isdigit() else MOST_HOPS
-        if scope["method"] == "DELETE" and scope["path"] == WORLDS and not hops:
-            await self._close_everywhere(scope, received, send)
+        combine = None if hops else COMBINED.get((scope["method"], scope["path"]))
+        if combine is not None and not _names_process(scope):
+            await self._serve_everywhere(scope, received, send, combine)
             return
         for _ in range(MOST_TRIES):
             received.rewind()
@@ -141,36 +146,71 @@ class Handover:
         """The client for calls to another process."""
         return self._runtime.senders.of(Callbacks.parse(urlsplit(address).netloc))
 
-    async def _close_everywhere(self, scope: Scope, received: Received, send: Send) -> None:
-        """Closes worlds by their prefix in all processes, and adds up how many there were."""
+    async def _serve_everywhere(self, scope: Scope, received: Received, send: Send, combine: Combine) -> None:
+        """Serves a call in all processes, and answers with what they have answered together."""
         try:
-            closed = sum([await self._close_at(address, scope) for address in await self._sharing.others()])
-        except Exception:  # whatever another process did, or the store: some of the worlds may be there still
+            elsewhere = await self._call_others(scope)
+        except Exception:  # whatever another process did, or the store: it may not have done what was asked
             await self._refuse(scope, _NOT_ALL)(scope, received, send)
             return
-        here = AsgiCall("DELETE", "http", ("", None), "", "", ())
+        here = AsgiCall(scope["method"], "http", ("", None), "", "", ())
         await self._serve(scope, received, here.send)
         body = here.body
         if here.status == 200:
-            body = orjson.dumps({"closed": orjson.loads(body)["closed"] + closed})
+            if any(call.status != 200 for call in elsewhere):  # a refusal of all is that of this process too
+                await self._refuse(scope, _NOT_ALL)(scope, received, send)
+                return
+            body = orjson.dumps(combine(scope, [orjson.loads(call.body) for call in (*elsewhere, here)]))
         headers = [pair for pair in here.headers if pair[0] != b"content-length"]
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": here.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _close_at(self, address: str, scope: Scope) -> int:
-        """Closes worlds by their prefix in another process, if that does not end meanwhile."""
+    async def _call_others(self, scope: Scope) -> list[AsgiCall]:
+        """A call as each of the other processes has answered it."""
+        calls = [await self._call_at(address, scope) for address in await self._sharing.others()]
+        return [call for call in calls if call is not None]
+
+    async def _call_at(self, address: str, scope: Scope) -> AsgiCall | None:
+        """A call as another process has answered it; None if that has ended meanwhile."""
         while address in await self._sharing.others():
-            call = AsgiCall("DELETE", "http", ("", None), "", "", ())
+            call = AsgiCall(scope["method"], "http", ("", None), "", "", ())
             try:
                 await carry(self._sender(address), _call_to(address, 1, scope), None, call.send, reach=REACH)
             except Exception as error:
                 if not never_sent(error):
                     raise
                 await self._sharing.pause()
-            else:  # a refusal is that of this process too
-                return int(orjson.loads(call.body)["closed"]) if call.status == 200 else 0
-        return 0
+            else:
+                return call
+        return None
+
+
+def _add_closed(_scope: Scope, answers: list[JsonObject]) -> JsonObject:
+    """How many worlds were closed in all processes."""
+    return {"closed": sum(answer["closed"] for answer in answers)}
+
+
+def _merge(name: str, scope: Scope, answers: list[JsonObject]) -> JsonObject:
+    """The rows of all processes in the order of their time; the newest of them where the call asks for the `last`."""
+    rows = sorted((row for answer in answers for row in answer[name]), key=itemgetter("at"))
+    last = parse_qs(scope["query_string"].decode("latin-1")).get("last")
+    return {name: rows if last is None else rows[max(0, len(rows) - int(last[0])) :]}
+
+
+def _names_process(scope: Scope) -> bool:
+    """True if a call is for the process with a number (`--shard`)."""
+    return b"shard=" in scope["query_string"]
+
+
+#: Makes one answer of those of all processes.
+Combine = Callable[[Scope, list[JsonObject]], JsonObject]
+#: The calls that concern all processes.
+COMBINED: Final[Mapping[tuple[str, str], Combine]] = {
+    ("DELETE", "/_sandbox/worlds"): _add_closed,
+    ("GET", "/_sandbox/audit"): partial(_merge, "calls"),
+    ("GET", "/_sandbox/refused"): partial(_merge, "refused"),
+}
 
 
 def _call_to(address: str, hops: int, scope: Scope) -> HttpCall:
@@ -180,6 +220,7 @@ def _call_to(address: str, hops: int, scope: Scope) -> HttpCall:
     """
     query = scope["query_string"].decode("latin-1")
     url = f"{address}{scope['raw_path'].decode('latin-1')}{f'?{query}' if query else ''}"
-    own = (HOPS, b"expect")
+    own = (HOPS, CALLER, b"expect")
     headers = [(text(name), text(value)) for name, value in handed_on(scope["headers"]) if name not in own]
-    return HttpCall(scope["method"], url, [*headers, (text(HOPS), str(hops)), ("Connection", "close")], b"")
+    headers += [(text(HOPS), str(hops)), (text(CALLER), caller_of(scope)), ("Connection", "close")]
+    return HttpCall(scope["method"], url, headers, b"")

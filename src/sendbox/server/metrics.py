@@ -116,9 +116,15 @@ METRICS: Final = (
     ),
     Metric("sendbox_worlds", "gauge", "Worlds that are open", lambda scrape: len(scrape.runtime.worlds)),
     Metric(
+        "sendbox_stored_worlds",
+        "gauge",
+        "Worlds that wait in the store for their first call",
+        lambda scrape: None if scrape.runtime.persistence is None else len(scrape.runtime.persistence.stored),
+    ),
+    Metric(
         "sendbox_worlds_limit",
         "gauge",
-        "The most worlds that may be open (--max-worlds)",
+        "The most worlds that may be open, or wait in the store (--max-worlds)",
         lambda scrape: scrape.runtime.settings.max_worlds,
     ),
     Metric(

@@ -59,6 +59,9 @@ _SHORT: Final = 8 * 1024
 #: Nearly all calls have the same scheme and headers: to read them each time takes 4 to 10 % of a call.
 _HEADINGS: Final[BoundedCache[tuple[str, Headers], CallHeaders]] = BoundedCache()
 _READ: Final = HEADERS | TRACING | {b"host"}
+#: The header in which a process says whose call it hands on, and what of it is shown.
+CALLER: Final = b"sendbox-caller"
+_CALLER: Final = regex(rb"[ -~]{1,200}")
 #: What a `Host` is written with (RFC 9110 7.2): nothing that ends it, and nothing that a page could take for markup.
 _HOST: Final = regex(rb"[^\x00-\x20\x7f\"'<>\\^`{|}/?#@]+")
 
@@ -120,6 +123,14 @@ def call_of(
         origin = origin_of(runtime, scope, heading)
     headers = heading.headers if headers is None else headers
     return Call(scope["method"], scope["path"], scope["query_string"], headers, body, origin, key)
+
+
+def caller_of(scope: Scope) -> str:
+    """The address of a client; where a process has handed its call on, its own follows: only that one is certain."""
+    client = scope.get("client")
+    address = "a local socket" if client is None else f"{client[0]}:{client[1]}"
+    first = header(scope["headers"], CALLER)
+    return address if first is None or not _CALLER.fullmatch(first) else f"{first.decode()} by {address}"
 
 
 async def read_body(receive: Receive, longest: int = BODY_CAP, dropped: int = 0) -> bytes | None:

@@ -6,6 +6,7 @@ The part of each record that is in the store, or on its way, is known here, for 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -17,9 +18,14 @@ from sendbox.runtime import wall
 from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.store.store import Change, Facts, Part, StoredWorld
 
+#: Milliseconds after its last commit in which a world is not written again only because it was used.
+USE: Final = 1_000
+
 
 class _Written(Struct, eq=False):
     """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since.
+
+    `used` is the monotonic reading at its last use until then.
 
     `row` is that of the world, `line` where its record is, the last of `lines` so far; `heads` are the records of
     checkpoints with their lines, by name.
@@ -32,6 +38,7 @@ class _Written(Struct, eq=False):
     count: int = 0
     epoch: int = 0
     mark: object = None
+    used: int = 0
     heads: dict[str, tuple[Record, int]] = field(default_factory=dict)
 
     def copied(self) -> tuple[int, int] | None:
@@ -81,11 +88,11 @@ class Drafts:
         heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
         highest = max([facts.line, *(line for _, line in heads.values())])
         self._written[hosted] = _Written(
-            stored, record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads
+            stored, record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads=heads
         )
 
     def draft(self, hosted: HostedWorld) -> Draft | None:
-        """The commands of a world that are not in the store yet; None if nothing has come in."""
+        """The commands of a world that are not in the store yet; None if nothing has come in, and no client used it."""
         world = hosted.world
         record, written = world.record, self._written.get(hosted)
         opened, copied, cut = None, None, record.cut_by is not None
@@ -94,9 +101,9 @@ class Drafts:
             written, opened = _Written(record=record, epoch=begins), hosted.opened or world.opening
             self._written[hosted] = written
         mark = _mark(hosted)
-        if written.mark == mark:
+        if written.mark == mark and not _is_used(hosted, written):
             return None
-        written.mark = mark
+        written.mark, written.used = mark, hosted.used
         anew = written.record is not record
         if anew:
             written.lines += 1
@@ -154,8 +161,15 @@ class Drafts:
             opened_pulling=hosted.opened_pulling,
             late=None if hosted.starts is None else hosted.starts is wall.present,
             cut=cut,
+            webhooks=world.outlets.leaving,
         )
         return StoredWorld(hosted.number, world.id, ENGINE, __version__, wall.now_ms(), facts)
+
+
+def _is_used(hosted: HostedWorld, written: _Written) -> bool:
+    """True if a world was used since its last commit, and some time after that."""
+    row = written.row
+    return hosted.used != written.used and row is not None and wall.now_ms() - row.used >= USE
 
 
 def _mark(hosted: HostedWorld) -> object:

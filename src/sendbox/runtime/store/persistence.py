@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Command, Open, Overtake, Stamp, Tune
 from sendbox.engine.durations import show
+from sendbox.engine.kinds.masking import key_shown
 from sendbox.runtime import wall
 from sendbox.runtime.counts import DURATIONS, Histogram
 from sendbox.runtime.interface import RuntimeInterface
@@ -114,7 +115,7 @@ class Persistence:
                     self.sharing.take(world.id, claim)
         else:
             for world in worlds:
-                runtime.open_worlds.opened = world.number
+                runtime.open_worlds.highest = world.number
                 self.take(world)
         others = sum(world.engine != ENGINE for world in worlds)
         if others:
@@ -151,25 +152,34 @@ class Persistence:
 
     def end_stored(self, world_id: str) -> None:
         """Ends a world that is only in the store."""
-        world = self.stored.pop(world_id)
-        del self.tags[world.facts.tag]
+        world = self.stored[world_id]
+        self._drop(world)
         self._remove(world)
 
     def _remove(self, world: StoredWorld) -> None:
         self._ended.append(world)
-        if self._timer is None and self._group is None:
+        if self._group is None:
             self._schedule()
 
     def _schedule(self) -> None:
+        """Begins a commit soon; at once where a world has ended, as that is answered when nothing of it is left."""
         if self._closed:
             return
-        self._timer = (
-            self._loop.call_later(self._delay, self._begin) if self._delay else self._loop.call_soon(self._begin)
+        if self._timer is not None:
+            self._timer.cancel()
+        delay = 0.0 if self._ended else self._delay
+        self._timer = self._loop.call_later(delay, self._begin) if delay else self._loop.call_soon(self._begin)
+
+    @property
+    def _ending(self) -> bool:
+        """True while the end of a world waits for its commit."""
+        return bool(self._ended) or (
+            self._group is not None and any(draft.change.ended for draft in self._group.drafts)
         )
 
     def after_commit(self, then: Then) -> None:
         """Calls `then` once all that has come in is in the store; at once where nothing must be waited for."""
-        if self.failure is not None or self._delay:
+        if self.failure is not None or (self._delay and not self._ending):
             then(self.failure)
         elif self._dirty or self._ended:
             self._waiting.append(then)
@@ -288,7 +298,9 @@ class Persistence:
             self._timer.cancel()
             self._timer = None
         self._runtime.let_go(MOVED)
-        for kept in (self._drafts, self._dirty, self._ended, self.stored, self.tags):
+        for world in list(self.stored.values()):
+            self._drop(world)
+        for kept in (self._drafts, self._dirty, self._ended):
             kept.clear()
         _call(waiting, MOVED)
 
@@ -303,6 +315,12 @@ class Persistence:
             return
         self.stored[world.id] = world
         self.tags[world.facts.tag] = world.id
+        self._runtime.count_stored(world, is_stored=True)
+
+    def _drop(self, world: StoredWorld) -> None:
+        """A world is not only in the store any more."""
+        del self.stored[world.id], self.tags[world.facts.tag]
+        self._runtime.count_stored(world, is_stored=False)
 
     def _listed(self) -> list[StoredWorld]:
         return list(self.stored.values()) if self.sharing is None else self.sharing.listed()
@@ -356,21 +374,22 @@ class Persistence:
             task.exception()  # who waits for it has it
 
     async def _wake(self, stored: StoredWorld) -> None:
+        shown = key_shown(stored.id)
         if stored.engine != ENGINE:
             if self.sharing is not None:
-                del self.stored[stored.id], self.tags[stored.facts.tag]
+                self._drop(stored)
                 await self.sharing.give_back(stored.id)
             raise Unavailable(
                 "other_engine",
-                f"{stored.id} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
-                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{stored.id}",
+                f"{shown} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
+                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{shown}",
             )
-        self._runtime.check_room()
+        self._runtime.check_room(waking=True)
         try:
             opened, lines = await self.in_thread(partial(self._read, stored.number))
             hosted = await Slice().through(self._loaded().remake(opened, lines, stored.facts))
         except StoreError as error:
-            raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
+            raise Unavailable(STORE_FAILED, f"{shown} cannot be read: {error}") from None
         if self.stored.get(stored.id) is stored:  # else it was closed meanwhile
             self._continue(stored, hosted)
 
@@ -382,7 +401,7 @@ class Persistence:
         """Puts a world that was made again in its place; what the end of the process cut off goes on."""
         runtime, world, facts = self._runtime, hosted.world, stored.facts
         record, outlets = world.record, world.outlets
-        del self.stored[stored.id], self.tags[facts.tag]
+        self._drop(stored)
         hosted.number, hosted.opened_pulling, hosted.pulling = stored.number, facts.opened_pulling, outlets.captured
         if facts.late is not None:
             hosted.starts = wall.present if facts.late else partial(_start_of, world.opening)

@@ -187,9 +187,9 @@ class Sharing:
                 self._adopting = self._loop.create_task(self.adopt(await self._call(after)))
 
     async def adopt(self, orphans: Sequence[StoredWorld]) -> None:
-        """Goes on with the worlds of nobody in which something is due, and whose clocks run by themselves."""
+        """Goes on with the worlds of nobody in which something is to happen, and whose clocks run by themselves."""
         for world in orphans:
-            if world.facts.mode != "manual" and world.facts.due is not None:
+            if world.facts.mode != "manual" and (world.facts.due is not None or world.facts.webhooks):
                 with suppress(Elsewhere, Conflict):
                     await self._runtime.wake(world.id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -22,6 +23,8 @@ _TABLES: Final = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORM}",
 )
+#: The names with which SQLite keeps nothing.
+_UNNAMED: Final = ("", ":memory:")
 #: The row of `leases` that stands for all worlds.
 _ALL: Final = 0
 #: What is wrong, and what to do, by the primary code of an error.
@@ -43,6 +46,8 @@ class SqliteStore(Tables):
 
     def __init__(self, path: str, *, flush: bool = True) -> None:
         self._path = path
+        if path in _UNNAMED:
+            raise StoreError(f"{path!r} is no file; give one that outlasts the server")
         with self._explained():
             self._connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
         try:
@@ -84,6 +89,8 @@ class SqliteStore(Tables):
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            if code == sqlite3.SQLITE_IOERR and not os.access(self._path, os.W_OK):
+                code = sqlite3.SQLITE_READONLY  # such a file cannot be locked
             raise StoreError(f"{self._path} {_REASONS.get(code, 'cannot be used')} ({error})") from error
         except msgspec.MsgspecError as error:
             raise StoreError(f"{self._path} {_REASONS[sqlite3.SQLITE_CORRUPT]} ({error})") from error

@@ -40,7 +40,7 @@ class Facts(Struct):
 
     `commands` counts its record, which is on the line `line`; `checkpoints` have a line and how many commands of it
     they are, by name. `late` says of a start that is still open whether it is the present of the first command; `cut`
-    names the bound that removed the record.
+    names the bound that removed the record. `webhooks` are under way, or leave without a step.
     """
 
     scenario: str
@@ -64,6 +64,7 @@ class Facts(Struct):
     opened_pulling: bool = False
     late: bool | None = None
     cut: str | None = None
+    webhooks: int = 0
 
     @property
     def ends(self) -> Stamp:
