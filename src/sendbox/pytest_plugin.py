@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import pytest
 
@@ -297,7 +297,7 @@ def _covers(config: pytest.Config, arguments: Mapping[str, object]) -> None:
     """Tells the report of coverage which operations the test is to try."""
     scope = arguments.get("coverage", {"operations": []})
     names = scope.get("operations") if isinstance(scope, dict) and len(scope) == 1 else None
-    if not isinstance(names, list | tuple):
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise pytest.UsageError(f"{scope!r} is not a value of coverage; legal: {{'operations': ['sendMessage']}}")
     gathering: Gathering | None = config.stash.get(_GATHERING, None)
     if gathering is not None and names:
@@ -306,22 +306,19 @@ def _covers(config: pytest.Config, arguments: Mapping[str, object]) -> None:
 
 def _strictness(config: pytest.Config, arguments: Mapping[str, object]) -> tuple[frozenset[str], bool]:
     """The codes of advice that fail the test, and whether notes count too: they do where codes are named."""
-    from sendbox.fixture.opening import read
+    from sendbox.fixture.opening import read, texts_of
     from sendbox.services.advice import ADVICE, codes
 
-    strict, ignored = arguments.get("strict"), _words(arguments.get("ignore", ()))
+    strict, ignored = arguments.get("strict"), read(texts_of, arguments.get("ignore", ()), "ignore")
     if strict is None:
         words = str(config.getini("sendbox_strict")).replace(",", " ").split()
         ignored += [word[1:] for word in words if word[0] == "!"]
         named = [word for word in words if word[0] != "!"]
         strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
-    failing, left_out = (read(codes, _words(value)) for value in (() if isinstance(strict, bool) else strict, ignored))
+    failing = [] if isinstance(strict, bool) else read(texts_of, strict, "strict")
+    codes_of_strict, left_out = (read(codes, words) for words in (failing, ignored))
     plain = strict is True
-    return (frozenset(ADVICE) if plain else failing) - left_out, not plain
-
-
-def _words(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
+    return (frozenset(ADVICE) if plain else codes_of_strict) - left_out, not plain
 
 
 @pytest.hookimpl(tryfirst=True)
