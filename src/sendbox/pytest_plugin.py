@@ -277,8 +277,8 @@ def _opening_arguments(node: pytest.Item) -> dict[str, object]:
     for row in OF_TESTS:
         if row.field in arguments:
             arguments[row.field] = read(READERS[row.legal], arguments[row.field], row.field)
-    origins = arguments.get("origins", node.config.getini("sendbox_origins"))
-    arguments["origins"] = read(origins_of, origins, "origins")
+    place = "origins" if "origins" in arguments else "sendbox_origins"
+    arguments["origins"] = read(origins_of, arguments.get("origins", node.config.getini("sendbox_origins")), place)
     arguments["shared"] = node.stash.get(_SHARED, False)
     return {name: value for name, value in arguments.items() if name not in _JUDGES}
 
@@ -309,16 +309,15 @@ def _strictness(config: pytest.Config, arguments: Mapping[str, object]) -> tuple
     from sendbox.fixture.opening import read, texts_of
     from sendbox.services.advice import ADVICE, codes
 
-    strict, ignored = arguments.get("strict"), read(texts_of, arguments.get("ignore", ()), "ignore")
+    place, strict = "strict", arguments.get("strict")
+    left_out = read(codes, read(texts_of, arguments.get("ignore", ()), "ignore"), "ignore")
     if strict is None:
-        words = str(config.getini("sendbox_strict")).replace(",", " ").split()
-        ignored += [word[1:] for word in words if word[0] == "!"]
+        place, words = "sendbox_strict", str(config.getini("sendbox_strict")).replace(",", " ").split()
+        left_out |= read(codes, [word[1:] for word in words if word[0] == "!"], place)
         named = [word for word in words if word[0] != "!"]
         strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
-    failing = [] if isinstance(strict, bool) else read(texts_of, strict, "strict")
-    codes_of_strict, left_out = (read(codes, words) for words in (failing, ignored))
-    plain = strict is True
-    return (frozenset(ADVICE) if plain else codes_of_strict) - left_out, not plain
+    failing = frozenset(ADVICE) if isinstance(strict, bool) else read(codes, read(texts_of, strict, place), place)
+    return frozenset() if strict is False else failing - left_out, strict is not True
 
 
 @pytest.hookimpl(tryfirst=True)

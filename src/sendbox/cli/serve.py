@@ -278,7 +278,7 @@ async def listen(
     except CannotListen as error:
         if error.errno is None:  # not of a socket
             listening = ("tls_cert", "tls_key")
-        raise Failure(CANNOT, options.blamed(error.strerror or str(error), *listening)) from None
+        raise Failure(CANNOT, options.blamed(str(error), *listening)) from None
     return Listening(server, port, f"{'http' if tls is None else 'https'}://{host}:{port}", ca_url)
 
 
