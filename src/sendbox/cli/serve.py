@@ -226,7 +226,7 @@ def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, 
     for name in unused:
         log(LogLine(f"{name} is not a setting of Sendbox, and is ignored", level="warning"))
     names = options.settings.names
-    if options.watch and not any(Path(name).is_file() for name in names):
+    if options.watch and not any(os.path.isfile(name) for name in names):
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, options.blamed(message, "watch"))
     return blueprint, watched
@@ -361,7 +361,7 @@ def scenario(options: Options, environment: Mapping[str, str] = os.environ) -> B
     try:
         blueprint = files.load(*names, env=environment, texts=options.settings.assumptions)
     except Failure as failure:
-        if all(Path(name).is_file() for name in names):  # the message begins with a place in a file
+        if all(os.path.isfile(name) for name in names):  # the message begins with a place in a file
             raise
         message = options.blamed(failure.message, "scenario")
         raise Failure(failure.code, message, failure.details) from None
