@@ -374,9 +374,10 @@ def _world_of(request: httpx.Request) -> str:
 
 def _unreachable(control: httpx.AsyncClient, error: httpx.HTTPError) -> _Unreachable:
     """The reason why a command ends whose sandbox does not answer."""
-    why = one_line(str(error)) or type(error).__name__
-    message = f"{control.base_url.host}:{control.base_url.port} cannot be reached: {why}"
-    return _Unreachable(message, _world_of(error.request))
+    from sendbox.control.carriers import unreachable
+
+    origin = str(control.base_url.copy_with(path=""))
+    return _Unreachable(one_line(unreachable(origin, error)), _world_of(error.request))
 
 
 async def _explain_lost_connection(
