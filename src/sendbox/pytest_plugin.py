@@ -171,9 +171,11 @@ def _markers(item: pytest.Item) -> Iterator[pytest.Mark]:
 @pytest.fixture(scope="session")
 def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | RemoteServer]:
     """The sandbox of this session: `origin`, `base_url`, `rest_url`, `verify_url`, `http_api_url`."""
-    server = _server(request.config)
     try:
+        server = _server(request.config)
         server.start()
+    except pytest.UsageError:
+        raise
     except Exception as error:  # the port is taken, no sandbox answers: one line is clearer than a traceback
         raise pytest.UsageError(str(error)) from None
     from sendbox.fixture.server import RemoteServer

@@ -103,6 +103,12 @@ def test_port_is_taken_on_the_second_address(thread: ServerThread, monkeypatch: 
             "no-such-host.invalid is not a host name that resolves: give 127.0.0.1, 0.0.0.0 or a name of this machine",
             id="unknown-name",
         ),
+        pytest.param(
+            "a..b",
+            None,
+            "a..b is not a host name that resolves: give 127.0.0.1, 0.0.0.0 or a name of this machine",
+            id="no-name",
+        ),
     ],
 )
 def test_host_is_not_here(thread: ServerThread, host: str, number: int | None, message: str) -> None:

@@ -20,7 +20,7 @@ import click
 import httpx
 
 from sendbox.cli import address
-from sendbox.cli.options import FILE, TOKEN, URL, WORLD
+from sendbox.cli.options import FILE, TEXT, TOKEN, URL, WORLD
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -46,7 +46,7 @@ TRIES: Final = 5
 
 
 @click.command()
-@click.option("--to", required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
+@click.option("--to", type=TEXT, required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
 @URL
 @TOKEN
 @WORLD

@@ -541,7 +541,10 @@ async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, t
         number = host.encode("ascii") or None
         infos = socket.getaddrinfo(number, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeEncodeError):
-        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+        try:
+            infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+        except UnicodeError as error:  # a name with an empty label, or one that is too long
+            raise socket.gaierror(socket.EAI_NONAME, str(error)) from None
     return list(dict.fromkeys((family, address) for family, _, _, _, address in infos))
 
 
