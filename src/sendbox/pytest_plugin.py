@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import pytest
 
@@ -171,9 +171,11 @@ def _markers(item: pytest.Item) -> Iterator[pytest.Mark]:
 @pytest.fixture(scope="session")
 def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | RemoteServer]:
     """The sandbox of this session: `origin`, `base_url`, `rest_url`, `verify_url`, `http_api_url`."""
-    server = _server(request.config)
     try:
+        server = _server(request.config)
         server.start()
+    except pytest.UsageError:
+        raise
     except Exception as error:  # the port is taken, no sandbox answers: one line is clearer than a traceback
         raise pytest.UsageError(str(error)) from None
     from sendbox.fixture.server import RemoteServer
@@ -277,8 +279,8 @@ def _opening_arguments(node: pytest.Item) -> dict[str, object]:
     for row in OF_TESTS:
         if row.field in arguments:
             arguments[row.field] = read(READERS[row.legal], arguments[row.field], row.field)
-    origins = arguments.get("origins", node.config.getini("sendbox_origins"))
-    arguments["origins"] = read(origins_of, origins, "origins")
+    place = "origins" if "origins" in arguments else "sendbox_origins"
+    arguments["origins"] = read(origins_of, arguments.get("origins", node.config.getini("sendbox_origins")), place)
     arguments["shared"] = node.stash.get(_SHARED, False)
     return {name: value for name, value in arguments.items() if name not in _JUDGES}
 
@@ -297,7 +299,7 @@ def _covers(config: pytest.Config, arguments: Mapping[str, object]) -> None:
     """Tells the report of coverage which operations the test is to try."""
     scope = arguments.get("coverage", {"operations": []})
     names = scope.get("operations") if isinstance(scope, dict) and len(scope) == 1 else None
-    if not isinstance(names, list | tuple):
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise pytest.UsageError(f"{scope!r} is not a value of coverage; legal: {{'operations': ['sendMessage']}}")
     gathering: Gathering | None = config.stash.get(_GATHERING, None)
     if gathering is not None and names:
@@ -306,22 +308,18 @@ def _covers(config: pytest.Config, arguments: Mapping[str, object]) -> None:
 
 def _strictness(config: pytest.Config, arguments: Mapping[str, object]) -> tuple[frozenset[str], bool]:
     """The codes of advice that fail the test, and whether notes count too: they do where codes are named."""
-    from sendbox.fixture.opening import read
+    from sendbox.fixture.opening import read, texts_of
     from sendbox.services.advice import ADVICE, codes
 
-    strict, ignored = arguments.get("strict"), _words(arguments.get("ignore", ()))
+    place, strict = "strict", arguments.get("strict")
+    left_out = read(codes, read(texts_of, arguments.get("ignore", ()), "ignore"), "ignore")
     if strict is None:
-        words = str(config.getini("sendbox_strict")).replace(",", " ").split()
-        ignored += [word[1:] for word in words if word[0] == "!"]
+        place, words = "sendbox_strict", str(config.getini("sendbox_strict")).replace(",", " ").split()
+        left_out |= read(codes, [word[1:] for word in words if word[0] == "!"], place)
         named = [word for word in words if word[0] != "!"]
         strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
-    failing, left_out = (read(codes, _words(value)) for value in (() if isinstance(strict, bool) else strict, ignored))
-    plain = strict is True
-    return (frozenset(ADVICE) if plain else failing) - left_out, not plain
-
-
-def _words(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
+    failing = frozenset(ADVICE) if isinstance(strict, bool) else read(codes, read(texts_of, strict, place), place)
+    return frozenset() if strict is False else failing - left_out, strict is not True
 
 
 @pytest.hookimpl(tryfirst=True)

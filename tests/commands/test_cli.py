@@ -71,8 +71,12 @@ def test_every_command_teaches_by_an_example(command: str) -> None:
         (["check"], "Missing argument 'FILE...'"),
         (["forward"], "Missing option '--to'"),
         (["ready", "--url", "box"], "box is not an address over http or https"),
+        (["verdict", "--token", "\u201ctoken\u201d"], "the token has a character that no header can carry; legal: vis"),
+        (["explain", "default", "--body", "\udcff"], "Invalid value for '--body': '\\udcff' is no text in UTF-8"),
+        (["play", "default", "--seed", "\udcff"], "Invalid value for '--seed': '\\udcff' is no text in UTF-8"),
+        (["export", "\udcff"], "Invalid value for 'WORLD': '\\udcff' is no text in UTF-8"),
     ],
-    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+    ids=lambda value: "-".join(map(ascii, value)) if isinstance(value, list) else "",
 )
 def test_wrong_use_is_told_in_one_line(args: list[str], said: str) -> None:
     """Wrong use ends with 2 and one line, which says what was wrong."""

@@ -193,15 +193,33 @@ def test_names_of_plain_journals_do_not_count(tmp_path: Path) -> None:
     assert sendbox(tmp_path / "a", tmp_path / "b").exit_code == NO
 
 
+LEGAL = "holds no journal; legal: what /worlds/ID/journal answers, or sendbox play --format json"
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (None, "cannot be read: No such file or directory"),
         ("{", "is not JSON: "),
-        ("[]", "holds no journal; legal: "),
-        ('{"entries": [1]}', "holds no journal; legal: "),
+        ("[]", f"{LEGAL}\n"),
+        ("{}", f"{LEGAL}\n"),
+        ('{"entries": [1]}', f"{LEGAL}; entries[0] is something else"),
+        ('{"entries": [{"n": 0, "at": 5, "kind": "x"}]}', f"{LEGAL}; entries[0].at is something else"),
+        ('{"entries": [{"n": 0, "at": "soon", "kind": "x"}]}', f"{LEGAL}; 'soon' is not an RFC 3339 instant"),
+        ('{"canonical": [{"n": 0, "at": "soon", "kind": "x"}]}', f"{LEGAL}; entries[0].at is something else"),
+        ('{"entries": [], "form": "canonical", "first": "x"}', f"{LEGAL}; first is something else"),
     ],
-    ids=["no file", "no json", "no object", "no entries"],
+    ids=[
+        "no file",
+        "no json",
+        "no object",
+        "nothing",
+        "no entries",
+        "no instant",
+        "no time",
+        "no milliseconds",
+        "no number",
+    ],
 )
 def test_files_that_hold_no_journal(tmp_path: Path, content: str | None, said: str) -> None:
     """It is said what is wrong."""

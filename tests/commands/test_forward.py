@@ -265,9 +265,10 @@ async def test_a_world_that_is_closed_ends_it() -> None:
         ("localhost", "http://127.0.0.1:1", None, "localhost is not an address", USAGE),
         ("http://h/", "box", None, "box is not an address", USAGE),
         ("http://h/", "http://127.0.0.1:1", None, "127.0.0.1:1 cannot be reached", CANNOT),
+        ("http://h/", "http://me:secret@[::1]:1", None, r"^http://…@\[::1\]:1 cannot be reached", CANNOT),
         ("http://h/", "http://127.0.0.1:1", __file__, "holds no certificates", CANNOT),
     ],
-    ids=["to", "url", "nobody", "cacert"],
+    ids=["to", "url", "nobody", "password", "cacert"],
 )
 @pytest.mark.asyncio
 async def test_what_cannot_be_forwarded_says_why(to: str, url: str, cacert: str | None, said: str, code: int) -> None:

@@ -201,6 +201,25 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
     assert process.wait() == NO
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="it stands for a disk that is full")
+def test_an_output_that_takes_nothing_is_told() -> None:
+    """A report that could not be written is no success."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        command = [*PROGRAM, "numbers"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert done.returncode == CANNOT
+    assert done.stderr == "sendbox: stdout cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX closes the streams")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(closed: str) -> None:
+    """A program that is started with closed streams, as some schedulers do, does its work."""
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *PROGRAM, "play", "default"]
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (OK, b"")
+
+
 def test_help_imports_nothing_that_serves() -> None:
     """`sendbox --help` is quick: it loads neither server nor application, nor what reads scenarios."""
     code = (

@@ -54,6 +54,18 @@ def test_numbers_in_quotes_get_their_unit(tmp_path: Path) -> None:
     )
 
 
+def test_lines_are_counted_as_yaml_counts_them(tmp_path: Path) -> None:
+    """Behind a mark of the byte order, and with ends of lines that only Unicode has, the right number is changed."""
+    file = tmp_path / "old.yaml"
+    text = "\ufeff# a\u2028# b\nsendbox: 1\nattempts:\n- {then: [{sent: {after: 15}}]}\n- {then: failed}\n"
+    file.write_text(text, encoding="utf-8")
+    sendbox("check", "--fix", str(file))
+    assert file.read_text(encoding="utf-8") == text.replace("15", "15ms")
+    file.write_text("\ufeff{sendbox: 1, attempts: [{then: [{sent: {after: 15}}]}]}", encoding="utf-8")
+    sendbox("check", "--fix", str(file))
+    assert file.read_text(encoding="utf-8") == "\ufeff{sendbox: 1, attempts: [{then: [{sent: {after: 15ms}}]}]}"
+
+
 def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
     """What was repaired is left as it is; in JSON a length of time stands in quotes."""
     file = tmp_path / "old.json"

@@ -221,8 +221,21 @@ UNREADABLE: Final[dict[str, tuple[Callable[[dict[str, Any]], str], str]]] = {
     "no opening": (_damaged(lambda record: record["commands"].pop(0)), "its first command does not open a world"),
     "an unknown command": (_damaged(lambda record: first(record, "act").update(command="jump")), "'jump' is not"),
     "a command without place": (_damaged(lambda record: first(record, "act").pop("at")), 'command 7: "at" is missing'),
-    "a command of a wrong type": (_damaged(lambda record: record["commands"].append(7)), "damaged"),
-    "an instant": (_damaged(lambda record: first(record, "act").update(at="soon")), "damaged"),
+    "a command of a wrong type": (_damaged(lambda record: record["commands"].append(7)), "7 is not an object"),
+    "an instant": (
+        _damaged(lambda record: first(record, "act").update(at="soon")),
+        "damaged: command 7: 'soon' is not an",
+    ),
+    "a photo of a text": (lambda _: "[" * 5_000, "it is not JSON"),
+    "too large": (
+        _damaged(lambda record: record["commands"][0].update(seed=2**63)),
+        "is outside the range of integers",
+    ),
+    "a world": (_damaged(lambda record: first(record, "open").update(world=7)), 'command 0: "world" is 7, which no'),
+    "a mode": (_damaged(lambda record: first(record, "open").update(mode="x")), "\"mode\" is 'x', which no record has"),
+    "no arguments": (_damaged(lambda record: first(record, "act").update(arguments=[])), '"arguments" is [], which no'),
+    "a place": (_damaged(lambda record: record["ends"].update(ticks="")), "it is damaged: \"ticks\" is '', which no"),
+    "an entry": (_damaged(lambda record: record["journal"].append([])), 'it is damaged: "journal" is ['),
     "a scenario": (
         _damaged(lambda record: first(record, "open").update(scenario={"name": "x", "text": "sendbox: 9\n"})),
         "its scenario is no longer legal",

@@ -73,7 +73,15 @@ LEGAL = "legal: a HAR file (log.entries), or what GET /_sandbox/worlds/ID/journa
         (b'{"entries": [1]}', "it is damaged: entries[0] is not an object"),
         (b'{"entries": [{"kind": "request"}]}', 'it is damaged: entries[0]: "status" is missing'),
         (har({"request": {}}), 'it is damaged: log.entries[0]: "response" is missing'),
-        (har(entry(), {**entry(), "startedDateTime": "soon"}), "it is damaged: log.entries[1]: Invalid isoformat"),
+        (
+            har(entry(), {**entry(), "startedDateTime": "soon"}),
+            "it is damaged: log.entries[1]: 'soon' is not an instant",
+        ),
+        (har(5), "it is damaged: log.entries[0]: its fields are not those of a recorded call"),
+        (
+            har({**entry(), "response": {"status": "x"}}),
+            "it is damaged: log.entries[0]: \"status\" is 'x', which is no status",
+        ),
         (har(entry(postData={"text": "?", "encoding": "base64"})), "it is damaged: log.entries[0]: "),
     ],
 )

@@ -49,7 +49,7 @@ async def texts_written(box: Box) -> list[str]:
 
 async def is_replayed(box: Box) -> None:
     """The record of the world makes the same world again."""
-    recorded = read((await box.get(f"{WORLD}/record")).body.decode(), LANGUAGE)
+    recorded = read((await box.get(f"{WORLD}/record")).body, LANGUAGE)
     compared = compare(recorded, Replay(box.app.control, recorded.commands, recorded.ends).finish(), SERVED.kinds)
     assert (compared.first, compared.digest) == (None, recorded.digest)
 

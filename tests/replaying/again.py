@@ -35,7 +35,7 @@ def main() -> None:
 
 def _again(server: SandboxServer, client: httpx.Client, text: str) -> dict[str, Any]:
     try:
-        recorded = read(text, LANGUAGE)
+        recorded = read(text.encode(), LANGUAGE)
         first, digest = server.thread.run(_made(server, recorded))
         world = recorded.world
         found = {"shown": shown(client, world), "first": first, "digest": digest}

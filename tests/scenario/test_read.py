@@ -84,6 +84,12 @@ def test_the_library_by_path_is_the_library() -> None:
         ),
         pytest.param('$: {} does not say which language it is in; begin it with "sendbox: 1"', {}, True, id="empty"),
         pytest.param("scenario:1:1: [] is not a mapping that begins with sendbox: 1", "[]\n", True, id="list"),
+        pytest.param(
+            "scenario:2:1: null is not a mapping that begins with sendbox: 1; give it a value, or leave the key out",
+            "---\n",
+            True,
+            id="mark-only",
+        ),
         pytest.param('scenario:1:1: this is empty; a scenario begins with "sendbox: 1"', " ", True, id="nothing"),
         pytest.param(
             "scenario:1:10: 2 is not the version of the language, which is 1; legal: 1",
@@ -192,6 +198,24 @@ def test_a_parent_that_is_unreadable_or_no_scenario(tmp_path: Path) -> None:
     ]
     (problem,) = check(tmp_path / "other.yaml")
     assert problem.message == f'"gone.yaml" is not a file: {tmp_path / "gone.yaml"} does not exist'
+
+
+def test_paths_that_lead_to_no_file(tmp_path: Path) -> None:
+    """Links in a circle, a name that is too long, one that no file can have, and a folder are problems, not errors."""
+    loop, long = tmp_path / "loop.yaml", tmp_path / f"{'a' * 300}.yaml"
+    loop.symlink_to(loop)
+    (tmp_path / "folder.yaml").mkdir()
+    why = {loop: "Too many levels of symbolic links", long: "File name too long"}
+    for path, reason in why.items():
+        assert [problem.message.endswith(f"cannot be read: {reason}") for problem in check(path)] == [True]
+    for name in ("a\0b.yaml", "\ud800.yaml"):
+        (problem,) = check(name)
+        assert problem.message.endswith("is not the name of a file: it has a character that no file can have")
+    endings = {"loop": "cannot be read as one", "a" * 300: "does not exist", "folder": "cannot be read as one"}
+    for name, ending in {**endings, "a\\0b": "does not exist"}.items():
+        write(tmp_path, mine=f'extends: "{name}.yaml"\n')
+        (problem,) = check(tmp_path / "mine.yaml")
+        assert problem.message.endswith(f".yaml {ending}")
 
 
 def test_scenarios_that_build_on_themselves(tmp_path: Path) -> None:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import pytest
 import time_machine
+import uvloop
 from freezegun import freeze_time
 
 from sendbox.runtime import wall
 from sendbox.server.loop import Kind, SteadyLoop, new_loop
+from tests.box import turns
+from tests.serving import LIMIT
 
 Freezer = Callable[[], AbstractContextManager[object]]
 #: Seconds of a loop's timer; the only waiting these tests do.
@@ -85,13 +91,36 @@ def test_time_is_the_walls(freezer: Freezer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "sendbox.server.loop")]
+    ("kind", "expected"), [("auto", uvloop.Loop), ("uvloop", uvloop.Loop), ("asyncio", SteadyLoop)]
 )
-def test_kind(kind: Kind, expected: str) -> None:
+def test_kind(kind: Kind, expected: type) -> None:
     """`auto` is uvloop where it is installed; either can be had by name."""
     loop = new_loop(kind)
     loop.close()
-    assert type(loop).__module__ == expected
+    assert isinstance(loop, expected)
+
+
+@pytest.mark.parametrize("kind", ["uvloop", "asyncio"])
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_close_with_an_open_connection(kind: Kind) -> None:
+    """A loop that is closed while a connection is open closes, also where warnings are errors."""
+
+    async def connect() -> socket.socket:
+        server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)
+        client = socket.create_connection(server.sockets[0].getsockname())
+        await turns(5)
+        return client
+
+    loop = new_loop(kind)
+    with loop.run_until_complete(connect()), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        closing = threading.Thread(target=loop.close, daemon=True)
+        closing.start()
+        closing.join(LIMIT)
+        assert loop.is_closed()
+        assert not closing.is_alive()
+    del loop
+    gc.collect()  # asyncio warns of what was open when it is collected
 
 
 def test_without_uvloop(monkeypatch: pytest.MonkeyPatch) -> None:

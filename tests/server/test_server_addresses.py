@@ -69,6 +69,12 @@ def test_port_is_taken(thread: ServerThread) -> None:
     )
 
 
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_port_that_there_is_not(thread: ServerThread, port: int) -> None:
+    """The system would listen on another one."""
+    assert str(cannot(thread, port=port)) == f"{port} is not a port: give 1 to 65535, or 0 for any that is free"
+
+
 def test_port_is_taken_on_the_second_address(thread: ServerThread, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name is served on all of its addresses or on none."""
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in ("127.0.0.2", "127.0.0.1")]
@@ -79,7 +85,7 @@ def test_port_is_taken_on_the_second_address(thread: ServerThread, monkeypatch: 
             lambda *_, **__: [(*each[:4], (each[4][0], port)) for each in found],
         )
         error = cannot(thread, host="two", port=port)
-    assert str(error).endswith(f"two:{port} is taken by another program: give another port, or 0 for any that is free")
+    assert str(error) == f"two:{port} is taken by another program: give another port, or 0 for any that is free"
 
 
 @pytest.mark.parametrize(
@@ -96,6 +102,12 @@ def test_port_is_taken_on_the_second_address(thread: ServerThread, monkeypatch: 
             None,
             "no-such-host.invalid is not a host name that resolves: give 127.0.0.1, 0.0.0.0 or a name of this machine",
             id="unknown-name",
+        ),
+        pytest.param(
+            "a..b",
+            None,
+            "a..b is not a host name that resolves: give 127.0.0.1, 0.0.0.0 or a name of this machine",
+            id="no-name",
         ),
     ],
 )

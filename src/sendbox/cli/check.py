@@ -52,7 +52,7 @@ def check_command(files: tuple[str, ...], format: str, together: bool, strict: b
 
 def expand_folders(names: Iterable[str]) -> tuple[str, ...]:
     """The names, with the scenario files below each directory in its place. Raises `Failure` where there is none."""
-    return tuple(file for name in names for file in (_below(Path(name)) if Path(name).is_dir() else [name]))
+    return tuple(file for name in names for file in (_below(Path(name)) if os.path.isdir(name) else [name]))
 
 
 def _below(folder: Path) -> list[str]:
@@ -136,7 +136,8 @@ _FORMATS: Final[dict[str, Callable[[list[tuple[str, list[Problem]]], bool], str]
 
 #: A whole number as YAML and JSON write it, with nothing more behind it, or in quotes.
 _WHOLE: Final = re.compile(r"""(?P<quote>["']?)(?P<number>[0-9]+)(?P=quote)(?=[\s,\]}]|\Z)""")
-_LINES: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+#: A line as YAML counts them; Unicode has three more ends of one.
+_LINES: Final = re.compile("[^\r\n\x85\u2028\u2029]*(?:\r\n|[\r\n\x85\u2028\u2029]|\\Z)")
 
 
 def repair(names: Iterable[str], checked: Iterable[tuple[str, list[Problem]]]) -> list[str]:
@@ -146,14 +147,16 @@ def repair(names: Iterable[str], checked: Iterable[tuple[str, list[Problem]]]) -
     written.
     """
     problems = [problem for _, file_problems in checked for problem in file_problems]
-    files = [Path(name) for name in dict.fromkeys(names) if Path(name).is_file()]
+    files = [Path(name) for name in dict.fromkeys(names) if os.path.isfile(name)]
     return [line for file in files for line in _repair(file, problems)]
 
 
 def _repair(file: Path, problems: list[Problem]) -> list[str]:
     own = [problem for problem in problems if problem.rule == UNIT and Path(problem.file).resolve() == file.resolve()]
     places = {(problem.line, problem.column) for problem in own if problem.line and problem.column}
-    lines = _LINES.findall(file.read_bytes().decode()) if places else []
+    text = file.read_bytes().decode() if places else ""
+    mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
+    lines = _LINES.findall(text)
     changes = []
     for line, column in sorted(places, reverse=True):  # from the back, so that places before stay right
         text = lines[line - 1] if line <= len(lines) else ""
@@ -165,7 +168,7 @@ def _repair(file: Path, problems: list[Problem]) -> list[str]:
             changes.append(f"{file}:{line}:{column}: {number[0]} is now {length}")
     if changes:
         try:
-            file.write_bytes("".join(lines).encode())
+            file.write_bytes("".join([mark, *lines]).encode())
         except OSError as error:
             raise Failure(CANNOT, f"{file} cannot be written: {error.strerror}") from None
     return changes[::-1]

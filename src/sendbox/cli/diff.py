@@ -11,10 +11,11 @@ import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import unquote
 
 import click
+import msgspec
 import orjson
 
 from sendbox.cli.address import call
@@ -78,17 +79,52 @@ def read(source: str) -> Journal:
     if source.startswith(("http://", "https://")):
         return _fetch_journal(source)
     value = json_of(Path(source))
-    entries = value.get("canonical", value.get("entries")) if isinstance(value, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) and "at" in entry for entry in entries):
+    canonical = isinstance(value, dict) and ("canonical" in value or value.get("form") == "canonical")
+    try:
+        saved = msgspec.convert(value, _Saved)
+        entries: Any = saved.entries if saved.canonical is msgspec.UNSET else saved.canonical
+        msgspec.convert(entries, list[_CanonicalEntry] if canonical else list[_Entry])
+        comparable = entries if canonical else _normalize_entries(entries)
+    except ValueError as error:  # msgspec.ValidationError is one
         message = f"{source} holds no journal; legal: what /worlds/ID/journal answers, or sendbox play --format json"
-        raise Failure(CANNOT, message)
-    lost, more = int(value.get("first") or 0), bool(value.get("more"))
-    if "canonical" in value or value.get("form") == "canonical":
-        return Journal(source, entries, lost=lost, bound=value.get("bound", "--max-journal"), more=more)
-    if lost:
+        raise Failure(CANNOT, f"{message}{_place(error)}") from None
+    lost = saved.first or 0
+    if lost and not canonical:
         message = f"{source}: the first {lost} entries were forgotten, so the start is not known; save it with form="
         raise Failure(CANNOT, f"{message}canonical")
-    return Journal(source, _normalize_entries(entries), canonical=False, more=more)
+    return Journal(source, comparable, canonical, lost, saved.bound, saved.more)
+
+
+class _Saved(msgspec.Struct):
+    """A journal as it was saved; `canonical` is that of `sendbox play --format json`."""
+
+    canonical: list[Entry] | msgspec.UnsetType = msgspec.UNSET
+    entries: list[Entry] | msgspec.UnsetType = msgspec.UNSET
+    first: int | None = 0
+    more: bool = False
+    bound: str = "--max-journal"
+
+
+class _Entry(msgspec.Struct):
+    """The fields that each entry has."""
+
+    n: int
+    at: str
+    kind: Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _CanonicalEntry(_Entry):
+    """The same in canonical form: `at` is in milliseconds from the start."""
+
+    at: int  # type: ignore[assignment]  # another form
+
+
+def _place(error: ValueError) -> str:
+    """The place of a value that no journal has, or the problem with it."""
+    place = re.search(r"`\$(.*)`", str(error))
+    if place is not None:
+        return f"; {'entries' if place[1].startswith('[') else ''}{place[1].removeprefix('.')} is something else"
+    return "" if isinstance(error, msgspec.ValidationError) else f"; {error}"
 
 
 def _fetch_journal(address: str) -> Journal:

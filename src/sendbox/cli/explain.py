@@ -19,7 +19,7 @@ import orjson
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.cli.files import load
-from sendbox.cli.options import converter, format_option
+from sendbox.cli.options import TEXT, converter, format_option
 from sendbox.cli.outcome import NO, USAGE, Failure, format_json, json_of
 from sendbox.contract.validators import contract_of
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -55,22 +55,24 @@ WORLD: Final = "test-explain"
 @click.command()
 @click.argument("scenario")
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--to", help="The recipient.  [default: 420777000100]")
-@click.option("--body", help="The text.  [default: Hello]")
+@click.option("--to", type=TEXT, help="The recipient.  [default: 420777000100]")
+@click.option("--body", type=TEXT, help="The text.  [default: Hello]")
 @click.option(
     "--channel",
     type=click.Choice(CHANNELS),
     help="The channel of its one flow step.  [default: a message without a flow]",
 )
-@click.option("--sender", help="The sender.  [default: where a channel needs one, the first of the account]")
-@click.option("--tag", help="Its tags, with commas between.")
-@click.option("--template", metavar="NAME[:LANGUAGE]", help="A template instead of a text; language en unless given.")
+@click.option("--sender", type=TEXT, help="The sender.  [default: where a channel needs one, the first of the account]")
+@click.option("--tag", type=TEXT, help="Its tags, with commas between.")
+@click.option(
+    "--template", type=TEXT, metavar="NAME[:LANGUAGE]", help="A template instead of a text; language en unless given."
+)
 @click.option(
     "--operation",
     type=click.Choice(["sendMessage", "sendPriorityMessage", "sendMessages"]),
     help="The operation that sends it.  [default: sendMessage, for a list sendMessages]",
 )
-@click.option("--verify", metavar="NUMBER", help="Explain a validation of this number instead of a message.")
+@click.option("--verify", type=TEXT, metavar="NUMBER", help="Explain a validation of this number instead of a message.")
 @click.option(
     "--at",
     metavar="MOMENT",

@@ -14,7 +14,7 @@ import click
 
 from sendbox.app import SERVED
 from sendbox.cli import address
-from sendbox.cli.options import FILE, TOKEN, URL, WORLD, format_option
+from sendbox.cli.options import FILE, TEXT, TOKEN, URL, WORLD, format_option
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, json_of, one_line, write_output
 from sendbox.control.catalog import catalog
 from sendbox.control.reports import coverage
@@ -23,7 +23,7 @@ from sendbox.engine.texts import Pattern
 
 
 @click.command()
-@click.argument("world")
+@click.argument("world", type=TEXT)
 @URL
 @TOKEN
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ _NAME: Final = regex(r"[\w-]+")
 
 def source_of(name: str) -> str | Path:
     """A name of the library, or a path; an existing file wins over a name."""
-    return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
+    return name if _NAME.fullmatch(name) and not os.path.exists(name) else Path(name)
 
 
 def load(*names: str, env: Mapping[str, str] | None = None, texts: Iterable[str] = ()) -> Blueprint:
@@ -32,13 +33,13 @@ def load(*names: str, env: Mapping[str, str] | None = None, texts: Iterable[str]
     `texts` are further scenarios, over these.
     """
     texts = tuple(texts)
-    if names == (compiled.NAME,) and not texts and not Path(compiled.NAME).is_file():
+    if names == (compiled.NAME,) and not texts and not os.path.isfile(compiled.NAME):
         return compiled.default()  # the language is not needed for it
     from sendbox.language import LANGUAGE
     from sendbox.scenario.model import ScenarioError
 
     # An existing file is read as one, also without a suffix that says so.
-    sources: list[Path | str] = [Path(name) if Path(name).is_file() else name for name in names]
+    sources: list[Path | str] = [Path(name) if os.path.isfile(name) else name for name in names]
     sources += texts
     try:
         return LANGUAGE.load(sources[0] if len(sources) == 1 else sources, env=env)
@@ -134,7 +135,7 @@ def init_command(file: Path) -> None:
     Example:
       sendbox init scenarios/first.yaml && sendbox explain scenarios/first.yaml --channel richmsg
     """
-    if file.exists():
+    if os.path.lexists(file):
         raise Failure(CANNOT, f"{file} exists already, and is left as it is: name another file")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +143,7 @@ def init_command(file: Path) -> None:
         raise Failure(CANNOT, f"{file.parent} cannot be made: {error.strerror or error}") from None
     write_output(FIRST, file, new=True)
     schema_file = file.with_name(SCHEMA)
-    if not schema_file.exists():
+    if not os.path.lexists(schema_file):
         write_output(schema(), schema_file, new=True)
     click.echo(f"{file} is written, with its schema {schema_file}; read it, then:")
     for command in ("explain {} --channel richmsg", "play {}", "serve --scenario {}"):

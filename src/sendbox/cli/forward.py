@@ -20,7 +20,7 @@ import click
 import httpx
 
 from sendbox.cli import address
-from sendbox.cli.options import FILE, TOKEN, URL, WORLD
+from sendbox.cli.options import FILE, TEXT, TOKEN, URL, WORLD
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -44,7 +44,7 @@ TRIES: Final = 5
 
 
 @click.command()
-@click.option("--to", required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
+@click.option("--to", type=TEXT, required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
 @URL
 @TOKEN
 @WORLD
@@ -372,9 +372,10 @@ def _world_of(request: httpx.Request) -> str:
 
 def _unreachable(control: httpx.AsyncClient, error: httpx.HTTPError) -> _Unreachable:
     """The reason why a command ends whose sandbox does not answer."""
-    why = one_line(str(error)) or type(error).__name__
-    message = f"{control.base_url.host}:{control.base_url.port} cannot be reached: {why}"
-    return _Unreachable(message, _world_of(error.request))
+    from sendbox.control.carriers import unreachable
+
+    origin = str(control.base_url.copy_with(path=""))
+    return _Unreachable(one_line(unreachable(origin, error)), _world_of(error.request))
 
 
 async def _explain_lost_connection(

@@ -6,6 +6,7 @@ with `sendbox: `; the exit codes are in `cli/outcome.py`.
 
 from __future__ import annotations
 
+import errno
 import gc
 import inspect
 import io
@@ -44,6 +45,10 @@ _ROWS: Final = {
     "schema": ("sendbox.cli.reference", "Print the JSON Schema of scenarios, for editors."),
     "init": ("sendbox.cli.files", "Write a first scenario, with comments."),
 }
+
+
+#: Errors of what stdout is: a pipe that nobody reads, a disk that is full or broken.
+_OF_STDOUT: Final = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 
 
 class LazyCommand(click.Command):
@@ -95,9 +100,13 @@ class CommandGroup(click.Group):
             code = _print_error(error.format_message(), NO)
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
-        except BrokenPipeError:  # `sendbox assumptions | head`: the reader has enough
+        except OSError as error:
+            if error.errno not in _OF_STDOUT:
+                raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = NO
+            # `sendbox assumptions | head`: the reader has enough
+            enough = isinstance(error, BrokenPipeError)
+            code = NO if enough else _print_error(f"stdout cannot be written: {error.strerror}", CANNOT)
         sys.exit(code if isinstance(code, int) else OK)
 
 
@@ -145,8 +154,14 @@ def sendbox(context: click.Context) -> None:
 
 
 def main() -> None:
-    """Runs the program. Characters that a terminal cannot show are escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    """Runs the program. Characters that a terminal cannot show are escaped; what is closed takes all, and has nothing.
+
+    Each number of a closed stream is taken: libuv ends the process where a socket has one of them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+        elif name != "stdin" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     sendbox()

@@ -15,7 +15,7 @@ from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
 from sendbox.runtime.callbacks import Callbacks, host_name
 from sendbox.runtime.teams import Token, make_token, parse_quotas, parse_tokens
-from sendbox.server.instance import TOKEN_VARIABLE
+from sendbox.server.instance import TOKEN_VARIABLE, authorization
 from sendbox.settings import OPTIONS, Numbers, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -97,6 +97,19 @@ class CommaSeparated(click.types.StringParamType):
         return [item.strip() for item in rv.split(",") if item.strip()]
 
 
+class Text(click.types.StringParamType):
+    """The type of an option with a text that is sent or shown: Unicode, which the bytes of a path need not be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text."""
+        text = str(super().convert(value, param, ctx))
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{value!a} is no text in UTF-8", param, ctx)
+        return text
+
+
 class EnvironmentOption(click.Option):
     """An option with an environment variable, which is ignored if an orchestrator has set it."""
 
@@ -138,15 +151,16 @@ def format_option(*words: str, **more: Any) -> Callable[[F], F]:
 # --- options
 
 FILE: Final = click.Path(dir_okay=False, exists=True)
+TEXT: Final = Text()
 DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": converter(durations.duration)}
 #: The arguments of `click.option` for the type of an option, by the name of its form (`Option.legal`).
 OPTION_TYPES: Final[dict[str, dict[str, Any]]] = {
-    "text": {},
+    "text": {"type": TEXT},
     "flag": {"is_flag": True},
     "off": {"is_flag": True, "callback": converter(lambda off: not off)},
     "file": {"type": FILE},
     "path": {"type": click.Path(dir_okay=False)},
-    "seed": {"callback": converter(parse_seed)},
+    "seed": {"type": TEXT, "callback": converter(parse_seed)},
     "origin": {"callback": converter(lambda url: address.origin(url) if url else None)},
     "instant": {"metavar": "INSTANT", "callback": converter(durations.instant)},
     "patience": {"metavar": "DURATION", "callback": converter(lambda text: durations.duration(text) / 1000)},
@@ -195,6 +209,15 @@ def make_option(row: Option) -> click.Option:
     return EnvironmentOption([f"--{row.name}", row.field], envvar=row.variable, **form)
 
 
+def _keep_token(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    """Keeps the token of a command for its calls."""
+    try:
+        authorization(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    context.meta[address.TOKEN] = value
+
+
 #: Options and arguments of several commands.
 SEED: Final = click_settings(OPTIONS["seed"])
 ASSUME: Final = click_settings(OPTIONS["assume"])
@@ -210,7 +233,7 @@ TOKEN: Final = click.option(
     envvar=TOKEN_VARIABLE,
     show_envvar=True,
     expose_value=False,
-    callback=lambda context, _option, value: context.meta.update({address.TOKEN: value}),
+    callback=_keep_token,
     help="Token, if the sandbox asks for one.",
 )
 OUTPUT: Final = click.option(
@@ -218,7 +241,11 @@ OUTPUT: Final = click.option(
 )
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 WORLD: Final = click.option(
-    "--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]"
+    "--world",
+    type=TEXT,
+    envvar="SENDBOX_WORLD",
+    show_envvar=True,
+    help="The world (its key).  [default: the only one]",
 )
 #: The variables of these; each option of `serve` has one of its own.
 VARIABLES: Final = ("SENDBOX_URL", "SENDBOX_WORLD", TOKEN_VARIABLE)

@@ -15,6 +15,7 @@ from sendbox.cli import address
 from sendbox.cli.options import DURATION, URL, WholeNumber, option_sources
 from sendbox.cli.outcome import NO, USAGE, Failure, one_line
 from sendbox.engine.answer import JsonObject
+from sendbox.engine.kinds.masking import MASK
 from sendbox.runtime import wall
 
 #: Real seconds an answer may take, and between two questions.
@@ -41,7 +42,7 @@ def ready_command(url: str | None, port: int | None, tls: str | None, wait: int)
         raise Failure(USAGE, "--url says the port and whether it is https: leave out --port and --tls")
     where = url if url and not this_machine else address.default(port=port, secure=True if tls else None)
     health = wait_ready(where, wait)
-    click.echo(one_line(f"{address.origin(where)} is ready: Sendbox {health.get('version')}"))
+    click.echo(one_line(f"{MASK.text(address.origin(where))} is ready: Sendbox {health.get('version')}"))
 
 
 def wait_ready(url: str, wait_ms: int = 0) -> JsonObject:
@@ -55,7 +56,7 @@ def wait_ready(url: str, wait_ms: int = 0) -> JsonObject:
         if health is not None:
             return health
         if wall.monotonic_ns() >= deadline:
-            raise Failure(NO, one_line(f"{where} is not ready: {why}"))
+            raise Failure(NO, one_line(f"{MASK.text(where)} is not ready: {why}"))
         # There is no notification when a port begins to listen. The event is never set: this is only a timer.
         never.wait(min(PAUSE, max(0.0, (deadline - wall.monotonic_ns()) / 1e9)))
 

@@ -11,7 +11,7 @@ import click
 
 from sendbox.cli import address
 from sendbox.cli.files import schema
-from sendbox.cli.options import OUTPUT, TOKEN, URL
+from sendbox.cli.options import OUTPUT, TEXT, TOKEN, URL
 from sendbox.cli.outcome import USAGE, Failure, format_json, one_line, write_output
 from sendbox.scenario.library import magic
 from sendbox.services.assumptions import registry
@@ -39,7 +39,7 @@ def format_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--leaned", is_flag=True, help="List only those that a run relied on, with what their settings change.")
-@click.option("--world", metavar="KEY", help="With --leaned: the run is this world of a sandbox.")
+@click.option("--world", type=TEXT, metavar="KEY", help="With --leaned: the run is this world of a sandbox.")
 @URL
 @TOKEN
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the defaults.")

@@ -230,7 +230,7 @@ def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, 
     for name in unused:
         log(LogLine(f"{name} is not a setting of Sendbox, and is ignored", level="warning"))
     names = options.settings.names
-    if options.watch and not any(Path(name).is_file() for name in names):
+    if options.watch and not any(os.path.isfile(name) for name in names):
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, options.blamed(message, "watch"))
     return blueprint, watched
@@ -282,7 +282,7 @@ async def listen(
     except CannotListen as error:
         if error.errno is None:  # not of a socket
             listening = ("tls_cert", "tls_key")
-        raise Failure(CANNOT, options.blamed(error.strerror or str(error), *listening)) from None
+        raise Failure(CANNOT, options.blamed(str(error), *listening)) from None
     return Listening(server, port, f"{'http' if tls is None else 'https'}://{host}:{port}", ca_url)
 
 
@@ -365,7 +365,7 @@ def scenario(options: Options, environment: Mapping[str, str] = os.environ) -> B
     try:
         blueprint = files.load(*names, env=environment, texts=options.settings.assumptions)
     except Failure as failure:
-        if all(Path(name).is_file() for name in names):  # the message begins with a place in a file
+        if all(os.path.isfile(name) for name in names):  # the message begins with a place in a file
             raise
         message = options.blamed(failure.message, "scenario")
         raise Failure(failure.code, message, failure.details) from None

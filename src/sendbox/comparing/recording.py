@@ -11,7 +11,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
 
+from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping
+from sendbox.engine.durations import excerpt
 
 #: The parameter of a query or a form that holds a key.
 _APIKEY: Final = "apikey"
@@ -67,7 +69,11 @@ def read(raw: bytes) -> list[RecordedCall]:
         try:
             calls.append(read_one(entry))
         except _WRONG as error:
-            problem = f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
+            problem = "its fields are not those of a recorded call"
+            if isinstance(error, KeyError):
+                problem = f'"{error.args[0]}" is missing'
+            elif isinstance(error, ValueError):
+                problem = str(error)
             raise Unreadable(f"it is damaged: {place}: {problem}") from None
     if not calls:
         raise Unreadable(f"it has no call; {LEGAL}")
@@ -117,7 +123,7 @@ def _from_har(entry: JsonMapping) -> RecordedCall:
     if not body and posted.get("params"):
         body = urlencode([(param["name"], param.get("value", "")) for param in posted["params"]]).encode()
     content = response.get("content") or {}
-    url, status = str(request["url"]), int(response["status"])
+    url, status = str(request["url"]), _status(response["status"])
     answer = _bytes(content.get("text") or "", content.get("encoding"))
     key = headers.get("x-api-key") or _key(urlsplit(url).query, body, headers)
     why = "it is a webhook" if entry.get("_webhook") else "it has no answer" if status == 0 else ""
@@ -130,10 +136,10 @@ def _from_har(entry: JsonMapping) -> RecordedCall:
 
 def _from_journal(entry: JsonMapping) -> RecordedCall:
     """A request of a journal. Its query, which may hold the key, is not there, nor is its content type."""
-    status, path, body = int(entry["status"]), str(entry["path"]), entry["body"].encode()
+    status, path, body, key = _status(entry["status"]), str(entry["path"]), entry["body"].encode(), str(entry["key"])
     why = "it has no answer" if status == 0 else "" if "fault" not in entry else "a fault of the scenario answered it"
     return RecordedCall(
-        0, _instant(entry["at"]), entry["method"], path, None, entry["key"], body, status, entry["answer"].encode(), why
+        0, _instant(entry["at"]), str(entry["method"]), path, None, key, body, status, entry["answer"].encode(), why
     )
 
 
@@ -147,7 +153,18 @@ def _bytes(text: str, encoding: str | None) -> bytes:
     return b64decode(text, validate=True) if encoding == "base64" else text.encode()
 
 
-def _instant(text: str) -> int:
-    """Milliseconds; a time without a zone is in UTC."""
-    time = datetime.fromisoformat(text)
+def _status(value: object) -> int:
+    """The status of an answer, 0 for none. Raises ValueError."""
+    number = bounds.whole(str(value))
+    if number is None:
+        raise ValueError(f'"status" is {excerpt(value)}, which is no status')
+    return number
+
+
+def _instant(text: object) -> int:
+    """Milliseconds; a time without a zone is in UTC. Raises ValueError."""
+    try:
+        time = datetime.fromisoformat(str(text))
+    except ValueError:
+        raise ValueError(f"{excerpt(text)} is not an instant, such as 2026-03-01T09:00:00.000Z") from None
     return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, TypeVar
 from urllib.parse import quote
 
 from msgspec import ValidationError
@@ -22,6 +22,7 @@ from msgspec import ValidationError
 from sendbox.control.operation import Control, ControlError, Operation, Served, unreadable
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, read
 from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.texts import regex
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.worlds import BEGINS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+_ERROR_NUMBER: Final = regex(r"\[Errno -?[0-9]+\] ")
 #: Receives one delivery, with the world's instant in virtual milliseconds; called on the sandbox's loop.
 DeliveryReceiver = Callable[[HttpCall, int], Awaitable[Outcome]]
 
@@ -199,11 +201,13 @@ class Client(ControlClient):
                 return response.text
             value = response.json()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ControlError(502, "no_sandbox", f"{self.origin} cannot be reached: {error}") from error
+            raise ControlError(502, "no_sandbox", unreachable(self.origin, error)) from error
         except ValueError:
             value = None
         if not isinstance(value, dict) or (response.status_code >= 400 and not {"error", "message"} <= value.keys()):
-            raise ControlError(502, "no_sandbox", f"{self.origin} is not a Sandbox: it answers {response.status_code}")
+            raise ControlError(
+                502, "no_sandbox", f"{masked(self.origin)} is not a Sandbox: it answers {response.status_code}"
+            )
         if response.status_code >= 400:
             detail = {key: item for key, item in value.items() if key not in ("error", "message")}
             raise ControlError(response.status_code, value["error"], value["message"], **detail)
@@ -217,7 +221,7 @@ class Client(ControlClient):
         try:
             return read(value, kind)
         except ValidationError as error:
-            text = f"{self.origin} is a Sandbox of another version: {name} answers otherwise: {error}"
+            text = f"{masked(self.origin)} is a Sandbox of another version: {name} answers otherwise: {error}"
             raise ControlError(502, "no_sandbox", text) from None
 
     @cached_property
@@ -229,7 +233,7 @@ class Client(ControlClient):
     def check_same_server(self, world: str, headers: Mapping[str, str]) -> None:
         """Raises `ControlError` 502 where an answer about a world comes from another server than those before it."""
         if self.instances.changed(world, headers):
-            raise ControlError(502, "restarted", self.instances.message(world, self.origin))
+            raise ControlError(502, "restarted", self.instances.message(world, masked(self.origin)))
 
     def scenario(self, scenario: object) -> object:
         """A scenario in the form in which this client takes it: a file as its text, a list item by item."""
@@ -249,6 +253,19 @@ class Client(ControlClient):
         if self._pool is not None:
             self._pool.shutdown(wait=not self._under_way, cancel_futures=True)
         self._http.close()
+
+
+def unreachable(origin: str, error: Exception) -> str:
+    """The reason why a sandbox does not answer, without numbers of errors and without a password."""
+    why = _ERROR_NUMBER.sub("", str(error)) or "it does not answer"
+    return f"{masked(origin)} cannot be reached: {why}"
+
+
+def masked(origin: str) -> str:
+    """An origin without the user and the password that it may have."""
+    from sendbox.engine.kinds.masking import MASK
+
+    return MASK.text(origin)
 
 
 def is_file(scenario: object) -> TypeGuard[str | Path]:

@@ -103,7 +103,7 @@ def _read_text(text: str, source: Source, most: int | None) -> _Reader:
             if "quoted scalar" in reason:  # it did not end, and the text does not end where it began
                 mark = error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        message = f"this is not YAML: {reason}{_remedy(reason, text, line)}"
+        message = f"this is not YAML: {reason}{_remedy(reason, _line(text, line), column)}"
         reader.problems.append(_at(source, line, column, "syntax", message))
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         position = error.start if isinstance(error, UnicodeEncodeError) else error.position
@@ -382,12 +382,12 @@ def _copy(node: Node, path: str) -> Node:
     return replace(node, value=value, path=path)
 
 
-def _remedy(reason: str, text: str, line: int) -> str:
-    if "cannot start any token" in reason and _line(text, line).lstrip(" ").startswith("\t"):
+def _remedy(reason: str, line: str, column: int) -> str:
+    if "cannot start any token" in reason and line[column - 1 : column] == "\t":
         return "; tabs cannot indent, use spaces"
     if "mapping values are not allowed" in reason:
         return '; a value that holds ": " needs quotes; a key must stand under its neighbours'
-    if "${" in _line(text, line):
+    if "${" in line:
         return "; inside { } and [ ] a value with ${ needs quotes"
     return ""
 

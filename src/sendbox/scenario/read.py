@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -219,18 +220,18 @@ class _Reading:
             origin = Source(given_name or text)
             self.problems.append(_unknown(Node(None, origin, ""), "file", text, paths=self._paths))
             return None, None, origin
-        layer = self.layers.get(file.resolve())
+        layer = self.layers.get(_resolved(file))
         if layer is not None:
-            return file.resolve(), layer.node, Source(str(file), file.parent)
-        return file.resolve(), self._file(file), Source(str(file), file.parent)
+            return _resolved(file), layer.node, Source(str(file), file.parent)
+        return _resolved(file), self._file(file), Source(str(file), file.parent)
 
     def _file(self, file: Path) -> Node | None:
         """The nodes of a file; a library file is read once, except within `noting`."""
         noted = _NOTED.get()
         if noted is not None:
-            noted.append(file.resolve())
-        elif _of_library(file.resolve()):
-            return self._noted_problems(_library(file.resolve(), self._shape))
+            noted.append(_resolved(file))
+        elif _of_library(_resolved(file)):
+            return self._noted_problems(_library(_resolved(file), self._shape))
         return self._noted_problems(_read_file(file, self._shape, self._env, None))
 
     def _noted_problems(self, read: _Read) -> Node | None:
@@ -249,13 +250,14 @@ class _Reading:
             file = library.path(text)
         elif _is_path(text) and folder is not None:
             file = folder / text
-            if not file.is_file():
-                self.problems.append(problem(node, rule, f"{show(text)} is not a file: {file} does not exist"))
+            if not os.path.isfile(file):  # Path's own raises where a name is too long, or a folder is closed
+                why = "cannot be read as one" if os.path.lexists(file) else "does not exist"
+                self.problems.append(problem(node, rule, f"{show(text)} is not a file: {file} {why}"))
                 return None
         else:
             self.problems.append(_unknown(node, rule, text, paths=folder is not None))
             return None
-        file = file.resolve()
+        file = _resolved(file)
         if file in path:
             names = " -> ".join(Path(str(step)).name for step in [*path[path.index(file) :], file])
             self.problems.append(problem(node, rule, f"{show(text)} builds on itself: {names}"))
@@ -275,6 +277,14 @@ def _is_path(text: str) -> bool:
     return "\n" not in text and (
         text.endswith(_SUFFIXES) or ((("/" in text) or ("\\" in text)) and ":" not in text[2:])
     )
+
+
+def _resolved(file: Path) -> Path:
+    """The file behind links; the path itself where they lead in a circle, or it cannot be one."""
+    try:
+        return Path(os.path.realpath(file))
+    except ValueError:
+        return file
 
 
 def _of_library(file: Path) -> bool:
@@ -333,6 +343,8 @@ def _read_file(file: Path, shape: Shape, env: Mapping[str, str], refused: str | 
         why = f"cannot be read: {error.strerror or error}"
     except UnicodeDecodeError as error:
         why = f"is not UTF-8 at byte {error.start}"
+    except ValueError:
+        why = "is not the name of a file: it has a character that no file can have"
     else:
         return _text(text, source, shape, env, refused)
     top = Node(None, source, "$", 1, 1)

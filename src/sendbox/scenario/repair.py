@@ -39,10 +39,16 @@ def explain_comment_values(problems: Sequence[Problem], text: str) -> list[Probl
     lines = text.splitlines() if any(_missing(broken) for broken in problems) else []
     return [
         replace(broken, message=f"{broken.message}{_COMMENT}")
-        if lines and _missing(broken) and re.match(r" +#", lines[(broken.line or 0) - 1][(broken.column or 0) - 1 :])
+        if lines and _missing(broken) and re.match(r" +#", _rest(lines, broken))
         else broken
         for broken in problems
     ]
+
+
+def _rest(lines: Sequence[str], broken: Problem) -> str:
+    """The line of a problem from its column on; empty where the text ends before it."""
+    line = broken.line or 0
+    return lines[line - 1][(broken.column or 0) - 1 :] if line <= len(lines) else ""
 
 
 def _missing(broken: Problem) -> bool:

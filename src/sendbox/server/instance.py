@@ -25,8 +25,13 @@ TOKEN_VARIABLE: Final = "SENDBOX_TOKEN"
 
 
 def authorization(token: str | None = None) -> dict[str, str]:
-    """The header of a client that has a token, which may come from the environment; none if it has none."""
+    """The header of a client that has a token, which may come from the environment; none if it has none.
+
+    Raises ValueError, which does not show the token, for one that no header can carry.
+    """
     token = (token or os.environ.get(TOKEN_VARIABLE, "")).strip()
+    if not (token.isascii() and token.isprintable()):
+        raise ValueError("the token has a character that no header can carry; legal: visible ASCII characters")
     return {"authorization": f"Bearer {token}"} if token else {}
 
 

@@ -40,6 +40,8 @@ HEAD: Final = 64 * 1024
 END_TIMEOUT: Final = 1.0
 #: Seconds that an idle connection has for its next request when the server stops.
 LINGER: Final = 0.25
+#: The greatest number of a port.
+LAST_PORT: Final = 65_535
 #: Turns of the loop in which closed transports report their end, and requests that listen for it end; and in which
 #: connections are accepted, and what they have sent is read.
 TURNS: Final = 5
@@ -47,6 +49,9 @@ TURNS: Final = 5
 
 class CannotListen(OSError):
     """The server cannot listen at the given address; the message says why and what to do."""
+
+    def __str__(self) -> str:
+        return self.strerror or super().__str__()
 
 
 async def _broken(error: Exception, _scope: Scope, _receive: Receive, _send: Send) -> None:
@@ -499,6 +504,8 @@ async def _take_turns() -> None:
 
 async def _bind_sockets(host: str, port: int) -> list[socket.socket]:
     """A socket for each address of `host`, all on one port."""
+    if not 0 <= port <= LAST_PORT:  # the system would take the rest of a division
+        raise CannotListen(errno.EINVAL, f"{port} is not a port: give 1 to {LAST_PORT}, or 0 for any that is free")
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:
@@ -531,7 +538,10 @@ async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, t
         number = host.encode("ascii") or None
         infos = socket.getaddrinfo(number, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeEncodeError):
-        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+        try:
+            infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+        except UnicodeError as error:  # a name with an empty label, or one that is too long
+            raise socket.gaierror(socket.EAI_NONAME, str(error)) from None
     return list(dict.fromkeys((family, address) for family, _, _, _, address in infos))
 
 

@@ -8,9 +8,14 @@ loop reads `wall.monotonic_ns`, which no freezer finds. time-machine leaves mono
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+import functools
+import warnings
+from typing import TYPE_CHECKING, Literal
 
 from sendbox.runtime import wall
+
+if TYPE_CHECKING:
+    import uvloop
 
 Kind = Literal["auto", "uvloop", "asyncio"]
 
@@ -35,5 +40,25 @@ def new_loop(kind: Kind = "auto") -> asyncio.AbstractEventLoop:
             if kind == "uvloop":
                 raise ImportError("uvloop is not installed: install it, or choose 'auto' or 'asyncio'") from None
         else:
-            return uvloop.new_event_loop()
+            return _ending(uvloop.Loop)()
     return SteadyLoop()
+
+
+@functools.cache
+def _ending(kind: type[uvloop.Loop]) -> type[uvloop.Loop]:
+    """A class of uvloop's loops that close whatever is open.
+
+    uvloop warns of each connection that is still open, and closes it then. Where warnings are errors the warning is
+    raised in between, and uvloop would wait for that connection without end.
+    """
+
+    class EndingLoop(kind):  # type: ignore[misc, valid-type]  # a base that is known when it runs
+        """Closes its connections before it waits for them."""
+
+        def close(self) -> None:
+            """Ends the loop, and each connection that nobody closed."""
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ResourceWarning)
+                super().close()
+
+    return EndingLoop

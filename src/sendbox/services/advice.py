@@ -180,8 +180,8 @@ def on_answer(status: int | None, path: str = "$.callback") -> Advice | None:
 
 def codes(words: Iterable[str]) -> frozenset[str]:
     """The words, each of which must be a code. `ValueError` names the first that is not, and the nearest."""
-    chosen = frozenset(words)
-    for word in sorted(map(str, chosen)):
+    chosen = frozenset(map(str, words))
+    for word in sorted(chosen):
         if word not in ADVICE:
             near = nearest(word, ADVICE)
             hint = f'; did you mean "{near}"?' if near else ""

@@ -7,25 +7,26 @@ differs first.
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from sys import intern
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, get_type_hints
 
+import msgspec
 import orjson
 
 from sendbox import __version__
 from sendbox.control.export.scenario import source_of
-from sendbox.engine import ENGINE
+from sendbox.engine import ENGINE, bounds
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import COMMANDS, Body, Command, Open, Stamp
 from sendbox.engine.digest import digest
 from sendbox.engine.durations import excerpt, instant, iso
 from sendbox.engine.kinds.rows import KindTable, Observer
+from sendbox.engine.timeline import Mode
 from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
@@ -166,12 +167,15 @@ def _text(body: Body) -> str | dict[str, str] | None:
 # -- read
 
 
-def read(text: str | bytes, scenarios: Scenarios) -> Recorded:
+def read(text: bytes, scenarios: Scenarios) -> Recorded:
     """The record that a text holds. Raises `Unreadable`."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
         raise Unreadable(f"it is not JSON: {error}") from None
+    outside = bounds.in_json(text, data)
+    if outside is not None:
+        raise Unreadable(f"it is damaged: {outside.message}")
     if not isinstance(data, dict) or "sendbox_record" not in data:
         raise Unreadable("it is not a record: `sendbox export --as record` writes one")
     if data["sendbox_record"] != FORM:
@@ -179,20 +183,62 @@ def read(text: str | bytes, scenarios: Scenarios) -> Recorded:
     missing = [name for name in _PARTS if name not in data]
     if missing:
         raise Unreadable(f'it is damaged: "{missing[0]}" is missing')
-    commands = read_commands(data["commands"], scenarios)
     try:
-        journal = [Entry(*entry) for entry in data["journal"]]
-        return Recorded(
-            data["version"], data["engine"], data["world"], commands, _stamp(data["ends"]), journal, data["digest"]
-        )
+        for name, kind in _PARTS.items():
+            _check(data[name], kind, name)
+        _check_fields(data["ends"], _PLACE)
+        ends = _stamp(data["ends"])
     except _DAMAGED as error:
         raise Unreadable(f"it is damaged: {_error_text(error)}") from None
+    commands = read_commands(map(_checked, data["commands"]), scenarios)
+    journal = [Entry(*entry) for entry in data["journal"]]
+    return Recorded(data["version"], data["engine"], data["world"], commands, ends, journal, data["digest"])
 
 
-#: What a record has.
-_PARTS: Final = ("version", "engine", "world", "commands", "ends", "journal", "digest")
-#: What comes of reading fields that are not as they were build_record.
+#: What a record has, and a place in it.
+_PARTS: Final[Mapping[str, object]] = {
+    "version": str,
+    "engine": int,
+    "world": str,
+    "commands": list,
+    "ends": dict,
+    "journal": list[tuple[str, str, str]],
+    "digest": str,
+}
+_PLACE: Final[Mapping[str, object]] = {"epoch": int, "at": str, "ticks": int}
+#: What comes of reading fields that are not as they were written.
 _DAMAGED: Final = (KeyError, TypeError, ValueError, AttributeError)
+
+
+def _check(value: object, kind: object, name: str) -> None:
+    """Raises ValueError for a value of JSON that is not of a type."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise ValueError(f'"{name}" is {excerpt(value)}, which no record has there') from None
+
+
+def _check_fields(line: JsonMapping, fields: Mapping[str, object]) -> None:
+    for name, kind in fields.items():
+        if name in line:
+            _check(line[name], kind, name)
+
+
+def _checked(line: object) -> JsonMapping:
+    """A command as data, whose fields have the types that they are written with. Raises ValueError."""
+    if not isinstance(line, dict):
+        raise ValueError(f"{excerpt(line)} is not an object")
+    _check_fields(line, {"command": str, "scenarios": list[str], **_PLACE})
+    kind: Any = COMMANDS.get(line.get("command", ""))
+    _check_fields(line, {} if kind is None else _types(kind))
+    return line
+
+
+@cache
+def _types(kind: Any) -> Mapping[str, object]:
+    """The fields of a kind of commands, with their types in JSON."""
+    hints = get_type_hints(kind, localns={"Mode": Mode, "Blueprint": Blueprint})
+    return {_KEYS.get(name, name): _FORMS[name].type if name in _FORMS else hint for name, hint in hints.items()}
 
 
 def read_commands(lines: Iterable[JsonMapping], scenarios: Scenarios) -> list[tuple[Stamp, Command]]:
@@ -234,8 +280,9 @@ def _command(line: JsonMapping, scenarios: Scenarios) -> Command:
 
 
 class _Form(NamedTuple):
-    """The form that a field of a command has in a record: what writes it, and what reads it."""
+    """The form that a field of a command has in a record: its type in JSON, what writes it, and what reads it."""
 
+    type: object
     write: Callable[[Any], Any]
     read: Callable[[Any, Scenarios], Any]
 
@@ -254,30 +301,33 @@ def _read_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, by
     return tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers)
 
 
-_TIME: Final = _Form(iso, lambda text, _: instant(text))
+_TIME: Final = _Form(str, iso, lambda text, _: instant(text))
 #: The fields of commands that are not values of JSON.
 _FORMS: Final[Mapping[str, _Form]] = {
     "start": _TIME,
     "now": _TIME,
-    "blueprint": _Form(write_blueprint, _scenario),
+    "blueprint": _Form(dict[str, str], write_blueprint, _scenario),
     "arguments": _Form(
+        dict,
         lambda values: {
             name: write_blueprint(value) if isinstance(value, Blueprint) else value for name, value in values.items()
         },
         lambda values, _: values,
     ),
-    "query": _Form(lambda raw: raw.decode("latin-1"), lambda text, _: text.encode("latin-1")),
+    "query": _Form(str, lambda raw: raw.decode("latin-1"), lambda text, _: text.encode("latin-1")),
     "headers": _Form(
+        list[tuple[str, str]],
         _write_headers,
         lambda headers, _: _read_headers(tuple((name, value) for name, value in headers)),
     ),
     "body": _Form(
+        str | dict[str, str] | None,
         _text,
         lambda body, _: body if body is None else body.encode() if isinstance(body, str) else b64decode(body["base64"]),
     ),
     # one text for all calls, not one for each
-    **dict.fromkeys(("method", "path", "origin", "key"), _Form(str, lambda text, _: intern(text))),
-    "requests": _Form(tuple, lambda requests, _: tuple(requests)),
+    **dict.fromkeys(("method", "path", "origin", "key"), _Form(str, str, lambda text, _: intern(text))),
+    "requests": _Form(list[str], tuple, lambda requests, _: tuple(requests)),
 }
 #: Fields that have another name in a record, and those that stand last there.
 _KEYS: Final = {"blueprint": "scenario"}

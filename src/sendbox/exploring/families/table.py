@@ -49,9 +49,9 @@ def rank(kind: Kind) -> int:
     return _RANKS.get(kind.name, len(FIRST))
 
 
-def parse_families(names: str | Sequence[str]) -> tuple[str, ...]:
+def parse_families(names: object) -> tuple[str, ...]:
     """Names of families, as a list or a text with commas. Raises ValueError with the legal ones."""
-    words = names.split(",") if isinstance(names, str) else list(names)
+    words = names.split(",") if isinstance(names, str) else names if isinstance(names, list | tuple) else [names]
     chosen = tuple(dict.fromkeys(str(word).strip() for word in words if str(word).strip()))
     unknown = [word for word in chosen if word not in FAMILIES]
     if unknown or not chosen:
