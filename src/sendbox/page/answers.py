@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.responses import HTMLResponse, Response
 
-from sendbox.page.bundle import bundle
+from sendbox.page.bundle import bundle, style_sheet
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,7 +70,7 @@ def assets() -> Assets:
     texts = {
         **{path: sources[path] for path in (ICON, *HOSTED_STYLES)},
         SCRIPT: bundle(modules, APPLICATION, WORKER),
-        STYLE_SHEET: "".join(sources[path] for path in (*STYLES, *styles)),
+        STYLE_SHEET: style_sheet(sources[path] for path in (*STYLES, *styles)),
     }
     files = {path: _file(path, text.encode()) for path, text in texts.items()}
     digest = hashlib.sha256()

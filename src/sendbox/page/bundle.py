@@ -8,7 +8,7 @@ modules keep their own names, and a view costs nothing before it is shown. Of Ja
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from posixpath import dirname, join, normpath
 from typing import Final
 
@@ -18,8 +18,8 @@ _EXPORT: Final = re.compile(
     r"^export ((?:async function|function|class|const) (\{[^}]*\}|\[[^\]]*\]|\w+))", re.MULTILINE
 )
 _LATER: Final = re.compile(r"\bimport\(`(\./[^$`]*)")
-#: What no browser needs: comments that have lines of their own, and the space before lines.
-_UNREAD: Final = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n)|^[ \t]+", re.MULTILINE)
+#: What no browser needs: comments that have lines of their own, empty lines, and the space before lines.
+_UNREAD: Final = re.compile(r"^[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n|\n)|^[ \t]+", re.MULTILINE)
 #: The script: it runs a module once, when it is used. A shared worker begins with another module than a page.
 _SCRIPT: Final = """\
 const made = {{}};
@@ -36,6 +36,11 @@ def bundle(modules: Mapping[str, str], page: str, worker: str) -> str:
     """Modules by their paths as one script, which begins with one of them in a page, and in a shared worker."""
     functions = ",\n".join(f'"{path}"() {{\n{_function(path, text)}}}' for path, text in modules.items())
     return _SCRIPT.format(functions=functions, page=page, worker=worker)
+
+
+def style_sheet(sheets: Iterable[str]) -> str:
+    """Styles as one, in their order."""
+    return _UNREAD.sub("", "".join(sheets))
 
 
 def _function(path: str, text: str) -> str:
