@@ -21,7 +21,7 @@ export function dialog(title, draw, closed = () => {}) {
   element.addEventListener("close", () => {
     element.remove();
     closed();
-    if (back?.isConnected) back.focus();
+    (back?.isConnected ? back : document.getElementById("main")).focus();
   });
   element.addEventListener("click", (event) => {
     if (event.target === element) element.close();
