@@ -1,6 +1,7 @@
 /** How many phones, messages, webhooks and requests the world has. They are asked for when something happened, not more often than each second. */
 
 import { World } from "./api.js";
+import { Asking } from "./list/asking.js";
 import { place } from "./route.js";
 import { serves } from "./served.js";
 import { store } from "./store.js";
@@ -11,8 +12,10 @@ const GATHERED = 1000;
 
 class Counts extends EventTarget {
   #numbers = {};
+  /** of which world they are */
+  #of = null;
   #timer = null;
-  #asking = false;
+  #asking = new Asking();
 
   constructor() {
     super();
@@ -21,31 +24,33 @@ class Counts extends EventTarget {
 
   /** The number of a view, undefined where it is not known. */
   of(view) {
-    return this.#numbers[view];
+    return this.#of === place().get("world") ? this.#numbers[view] : undefined;
   }
 
   #later(soon) {
-    if (this.#timer !== null) return;
-    this.#timer = setTimeout(() => this.#ask(), soon);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#ask();
+    }, soon);
   }
 
   async #ask() {
-    if (!this.#asking) {
-      this.#asking = true;
-      const world = place().get("world");
+    const world = place().get("world");
+    const isDone = await this.#asking.run(async () => {
       const numbers = store.info === null ? {} : await numbersOf(new World(world, place().get("then")));
-      this.#asking = false;
-      if (world === place().get("world")) this.#numbers = numbers;
-      this.dispatchEvent(new CustomEvent("change"));
-    }
-    this.#timer = null;
+      [this.#numbers, this.#of] = [numbers, world];
+    });
+    if (!isDone) return;
+    // what happened meanwhile may not be counted yet
+    if (this.#asking.repeats()) this.#later(world === place().get("world") ? GATHERED : 0);
+    this.dispatchEvent(new CustomEvent("change"));
   }
 }
 
 async function numbersOf(world) {
   const asked = Object.entries(COUNTED).filter(([, operation]) => serves(operation)).map(async ([view, operation]) =>
     [view, (await world.get(operation, { limit: 1, form: "short", total: true })).total]);
-  return Object.fromEntries(await Promise.all(asked).catch(() => []));
+  return Object.fromEntries(await Promise.all(asked));
 }
 
 export const counts = new Counts();
