@@ -26,6 +26,7 @@ function drawn(id, world, { refresh, close }) {
   const button = (label, doing, more = {}) => h("button", { type: "button", onclick: doing, ...more }, label);
   const taken = world.checkpoints;
   const past = place().get("world") === id && place().has("then");
+  const readOnly = past || world.closed;
 
   async function take(event) {
     event.preventDefault();
@@ -50,7 +51,7 @@ function drawn(id, world, { refresh, close }) {
   }
 
   async function end() {
-    const text = "All of it is gone, and its key is refused until the world is opened again.";
+    const text = "Nothing can happen in it any more, and its key is refused until the world is opened again.";
     if (!await sure(`Close ${id}?`, text, "Close the world")) return;
     if (await act(() => call("DELETE", here), `${id} is closed.`)) {
       close();
@@ -68,11 +69,11 @@ function drawn(id, world, { refresh, close }) {
     h("p.quiet", "A checkpoint keeps the present state. Restoring it is how time goes back."),
     taken.length > 0 && h("ul.manage-taken", { "aria-label": "Checkpoints" }, taken.map((checkpoint) =>
       h("li", { key: checkpoint.name }, h("bdi", checkpoint.name), h("span.quiet", when(checkpoint.at)),
-        !past && h("button.small", { type: "button", onclick: () => restore(checkpoint), "aria-label": `Restore ${checkpoint.name}` }, "Restore")))),
-    past ? h("p", "This world is shown as it was. Return to the present to change it.") : h("form.manage-take", { onsubmit: take },
+        !readOnly && h("button.small", { type: "button", onclick: () => restore(checkpoint), "aria-label": `Restore ${checkpoint.name}` }, "Restore")))),
+    readOnly ? h("p", past ? "This world is shown as it was. Return to the present to change it." : "This world is closed, and can only be looked at.") : h("form.manage-take", { onsubmit: take },
       h("input", { name: "name", required: true, maxlength: 100, placeholder: "before the campaign", "aria-label": "Name of a checkpoint", autocomplete: "off" }),
       h("button", "Take a checkpoint")),
-    !past && h("div.actions.manage-end",
+    !readOnly && h("div.actions.manage-end",
       place().get("world") !== id && h("a.button", { href: address({ world: id }, []), onclick: close }, "Show"),
       button("Reset", reset),
       button("Close the world", end, { class: "danger" })),
