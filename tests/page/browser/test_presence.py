@@ -132,6 +132,8 @@ def test_what_the_server_says_to_programs_is_not_shown(tab: Tab) -> None:
             "This scenario needs the package Faker, which the sandbox does not have here."
         ),
         '"x" is not open; POST /_sandbox/worlds opens one': '"x" is not open.',
+        '"x" is not open: not known; a restart changes Sendbox-Instance': '"x" is not open: not known.',
+        "the token a only reads; legal: admin, or team": "The token a only reads; legal: admin, or team.",
         "/usr/lib/scenarios/a.yaml is not a file": "The sandbox refused this.",
     }.items():
         body = {"error": "bad_scenario", "message": message}

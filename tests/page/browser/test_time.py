@@ -91,7 +91,7 @@ def test_what_is_due_next_can_be_gone_to(tab: Tab) -> None:
     )
     send(tab, "420777000105")
     tab.open("due")
-    tab.see("hand-over of sendMessage")
+    expect(tab.page.locator(".due-lead bdi")).to_have_text("hand-over of createValidation to 1 phone")
     tab.see("expires in 10m")
     tab.accessible()
     tab.press(f"Advance to {START}")

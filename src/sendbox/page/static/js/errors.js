@@ -15,7 +15,7 @@ const SAID = {
   no_token: "This sandbox asks for a token.",
 };
 /** Signs of a text, or a part of one, that is for programs. */
-const FOR_PROGRAMS = /\/_sandbox|\b(?:GET|POST|PUT|PATCH|DELETE) \/|\bcurl\b|pip install|[{}]|(?:^|[\s(])\/\S+\/\S|\S+\.py\b/;
+const FOR_PROGRAMS = /\/_sandbox|\bSendbox-[A-Z]|\b(?:GET|POST|PUT|PATCH|DELETE) \/|\bcurl\b|pip install|[{}]|(?:^|[\s(])\/\S+\/\S|\S+\.py\b/;
 const MISSING_PACKAGE = /needs (\w+), which is not installed/;
 
 /** The sentence. `problems` are those of a scenario, with their lines. */
@@ -24,7 +24,8 @@ export function sentence({ error, message = "", problems = [] }) {
   const missing = MISSING_PACKAGE.exec(message);
   if (missing) return `This scenario needs the package ${missing[1]}, which the sandbox does not have here.`;
   if (problems.length) return problem(problems);
-  return whole(message);
+  const text = whole(message);
+  return text[0].toUpperCase() + text.slice(1);
 }
 
 /** The first problem of a scenario, with its line where it has one. */
