@@ -19,7 +19,8 @@ class Counts extends EventTarget {
 
   constructor() {
     super();
-    for (const type of ["news", "then", "world"]) store.addEventListener(type, () => this.#later(type === "world" ? 0 : GATHERED));
+    for (const type of ["news", "then"]) store.addEventListener(type, () => this.#later());
+    store.addEventListener("world", () => this.#ask());
   }
 
   /** The number of a view, undefined where it is not known. */
@@ -27,14 +28,13 @@ class Counts extends EventTarget {
     return this.#of === place().get("world") ? this.#numbers[view] : undefined;
   }
 
-  #later(soon) {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.#ask();
-    }, soon);
+  #later() {
+    this.#timer ??= setTimeout(() => this.#ask(), GATHERED);
   }
 
   async #ask() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
     const world = place().get("world");
     const isDone = await this.#asking.run(async () => {
       const numbers = store.info === null ? {} : await numbersOf(new World(world, place().get("then")));
@@ -42,7 +42,10 @@ class Counts extends EventTarget {
     });
     if (!isDone) return;
     // what happened meanwhile may not be counted yet
-    if (this.#asking.repeats()) this.#later(world === place().get("world") ? GATHERED : 0);
+    if (this.#asking.repeats()) {
+      if (world === place().get("world")) this.#later();
+      else this.#ask();
+    }
     this.dispatchEvent(new CustomEvent("change"));
   }
 }
