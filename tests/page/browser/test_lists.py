@@ -369,3 +369,22 @@ def test_the_counts_of_the_views_do_not_stay_behind(tab: Tab) -> None:
     (route,) = held
     route.continue_()
     expect(count).to_have_text("3")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_is_opened_stays_while_the_list_is_another_one(tab: Tab, view: str) -> None:
+    """A search, a filter and an order are about the list only; Escape closes what is opened and leaves the search."""
+    fill(tab, 2)
+    tab.open(view)
+    rows(tab).first.click()
+    detail = tab.page.locator(".detail h1")
+    text = str(detail.text_content())
+    tab.press("Oldest first", "link")
+    tab.page.get_by_role("combobox", name="Search").fill("to:420777999901")
+    tab.see("fits.")
+    expect(detail).to_have_text(text)
+    tab.page.locator(".detail").focus()
+    tab.page.keyboard.press("Escape")
+    expect(detail).to_have_count(0)
+    expect(tab.page.get_by_role("combobox", name="Search")).to_have_value("to:420777999901")
