@@ -133,11 +133,12 @@ def test_what_the_server_says_to_programs_is_not_shown(tab: Tab) -> None:
         ),
         '"x" is not open; POST /_sandbox/worlds opens one': '"x" is not open.',
         '"x" is not open: not known; a restart changes Sendbox-Instance': '"x" is not open: not known.',
+        "by: 'abc' is not a duration": "'abc' is not a duration.",
         "the token a only reads; legal: admin, or team": "The token a only reads; legal: admin, or team.",
         "/usr/lib/scenarios/a.yaml is not a file": "The sandbox refused this.",
     }.items():
         body = {"error": "bad_scenario", "message": message}
         tab.page.route("**/_sandbox/worlds", lambda route, *, body=body: route.fulfill(status=422, json=body))
         tab.page.locator(".library-cards button").first.click()
-        tab.said(note)
+        expect(tab.page.locator("#status")).to_have_text(note)
         tab.page.unroute("**/_sandbox/worlds")

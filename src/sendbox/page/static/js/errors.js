@@ -16,6 +16,8 @@ const SAID = {
 };
 /** Signs of a text, or a part of one, that is for programs. */
 const FOR_PROGRAMS = /\/_sandbox|\bSendbox-[A-Z]|\b(?:GET|POST|PUT|PATCH|DELETE) \/|\bcurl\b|pip install|[{}]|(?:^|[\s(])\/\S+\/\S|\S+\.py\b/;
+/** The name of the argument that a message is about, which a person did not write. */
+const ARGUMENT = /^[a-z_]+: (?=["'])/;
 const MISSING_PACKAGE = /needs (\w+), which is not installed/;
 
 /** The sentence. `problems` are those of a scenario, with their lines. */
@@ -24,7 +26,7 @@ export function sentence({ error, message = "", problems = [] }) {
   const missing = MISSING_PACKAGE.exec(message);
   if (missing) return `This scenario needs the package ${missing[1]}, which the sandbox does not have here.`;
   if (problems.length) return problem(problems);
-  const text = whole(message);
+  const text = whole(message).replace(ARGUMENT, "");
   return text[0].toUpperCase() + text.slice(1);
 }
 
