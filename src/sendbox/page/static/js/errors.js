@@ -16,8 +16,8 @@ const SAID = {
 };
 /** Signs of a text, or a part of one, that is for programs. */
 const FOR_PROGRAMS = /\/_sandbox|\bSendbox-[A-Z]|\b(?:GET|POST|PUT|PATCH|DELETE) \/|\bcurl\b|pip install|[{}]|(?:^|[\s(])\/\S+\/\S|\S+\.py\b/;
-/** The name of the argument that a message is about, which a person did not write. */
-const ARGUMENT = /^[a-z_]+: (?=["'])/;
+/** What a person did not write: the argument that a message is about, and an option of the server. */
+const NAMES = /^[a-z_]+: (?=["'])|,? or --[a-z-]+/g;
 const MISSING_PACKAGE = /needs (\w+), which is not installed/;
 
 /** The sentence. `problems` are those of a scenario, with their lines. */
@@ -26,8 +26,8 @@ export function sentence({ error, message = "", problems = [] }) {
   const missing = MISSING_PACKAGE.exec(message);
   if (missing) return `This scenario needs the package ${missing[1]}, which the sandbox does not have here.`;
   if (problems.length) return problem(problems);
-  const text = whole(message).replace(ARGUMENT, "");
-  return text[0].toUpperCase() + text.slice(1);
+  // an id may be the first word
+  return whole(message).replace(NAMES, "").replace(/^(?:the|this|an?|no) /, (word) => word[0].toUpperCase() + word.slice(1));
 }
 
 /** The first problem of a scenario, with its line where it has one. */
