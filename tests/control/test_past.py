@@ -104,6 +104,19 @@ async def test_an_instant_has_all_that_was_due() -> None:
         assert (await shown(box, "/messages", between)) == await shown(box, "/messages")
 
 
+async def test_a_try_that_has_not_ended_is_under_way() -> None:
+    """At the entry of a try its receiver has not answered, which is no failure."""
+    async with boxed() as box:
+        await box.send("420777000101", callback="http://127.0.0.1:1/hook")
+        await box.advance("0s")
+        (number,) = [entry["n"] for entry in (await shown(box, "/journal"))["entries"] if entry["kind"] == "try"]
+        told = {then: (await shown(box, "/journal?form=told", then))["entries"][number] for then in (number, None)}
+        assert [(entry["text"].partition(" → ")[2], entry["tone"]) for entry in told.values()] == [
+            ("under way", "dim"),
+            ("refused", "bad"),
+        ]
+
+
 async def test_an_instant_that_is_not_over_is_not_kept() -> None:
     """What comes at the same instant after the first question is in the second answer."""
     async with boxed() as box:

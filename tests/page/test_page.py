@@ -17,7 +17,7 @@ import pytest
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.page import lines
-from sendbox.page.answers import FOLDER, TYPES, assets, bundle, imports
+from sendbox.page.answers import FOLDER, TYPES, assets, bundle, imports, style_sheet
 from sendbox.page.routes import FIRST_ROWS
 from sendbox.runtime.teams import parse_tokens
 from sendbox.runtime.worlds import Runtime
@@ -196,7 +196,7 @@ async def test_the_page_loads_one_script_and_one_style() -> None:
     for path in FOLDER.rglob("*.js"):
         assert script.count(f'"{path.relative_to(FOLDER).as_posix()}"() {{') == 1
     for path in FOLDER.rglob("*.css"):
-        assert path.name == "hosted.css" or path.read_text() in style
+        assert path.name == "hosted.css" or style_sheet([path.read_text()]) in style
 
 
 def test_no_modules_use_each_other_in_a_circle() -> None:

@@ -20,7 +20,7 @@ import functools
 import gzip
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -36,8 +36,8 @@ _EXPORT: Final = re.compile(
     r"^export ((?:async function|function|class|const) (\{[^}]*\}|\[[^\]]*\]|\w+))", re.MULTILINE
 )
 _LATER: Final = re.compile(r"\bimport\(`(\./[^$`]*)")
-#: What no browser needs: comments that have lines of their own, and the space before lines.
-_UNREAD: Final = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n)|^[ \t]+", re.MULTILINE)
+#: What no browser needs: comments that have lines of their own, empty lines, and the space before lines.
+_UNREAD: Final = re.compile(r"^[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n|\n)|^[ \t]+", re.MULTILINE)
 #: The script: it runs a module once, when it is used. A shared worker begins with another module than a page.
 _SCRIPT: Final = """\
 const made = {{}};
@@ -54,6 +54,11 @@ def bundle(modules: Mapping[str, str], page: str, worker: str) -> str:
     """Modules by their paths as one script, which begins with one of them in a page, and in a shared worker."""
     functions = ",\n".join(f'"{path}"() {{\n{_function(path, text)}}}' for path, text in modules.items())
     return _SCRIPT.format(functions=functions, page=page, worker=worker)
+
+
+def style_sheet(sheets: Iterable[str]) -> str:
+    """Styles as one, in their order."""
+    return _UNREAD.sub("", "".join(sheets))
 
 
 def _function(path: str, text: str) -> str:
@@ -141,7 +146,7 @@ def assets() -> Assets:
     texts = {
         **{path: sources[path] for path in (ICON, *HOSTED_STYLES)},
         SCRIPT: bundle(modules, APPLICATION, WORKER),
-        STYLE_SHEET: "".join(sources[path] for path in (*STYLES, *styles)),
+        STYLE_SHEET: style_sheet(sources[path] for path in (*STYLES, *styles)),
     }
     files = {path: _file(path, text.encode()) for path, text in texts.items()}
     digest = hashlib.sha256()

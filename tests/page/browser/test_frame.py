@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from sendbox.page.routes import FIRST_ROWS, preloads
-from tests.page.browser.calls import control
+from tests.page.browser.calls import advance, control
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_hostile import VIEWS
 
@@ -230,3 +230,45 @@ def test_the_theme_is_kept(tab: Tab) -> None:
     expect(root).to_have_attribute("data-theme", "light")
     tab.press("Colours: light")
     expect(root).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.deep
+def test_the_focus_goes_to_what_stands_in_its_place(tab: Tab) -> None:
+    """What was pressed by a key and goes, is switched off or moves hands the focus on; no act gives it to the page."""
+    for number in range(30):
+        send(tab, f"4207770{number:03}01")
+    control(tab, "holds", {})
+    advance(tab, "0s")
+    tab.open("messages", order="oldest")
+    keys = tab.page.keyboard
+    tab.page.locator("sb-list li[aria-setsize='30'] a").first.focus()
+    tab.page.locator("sb-list").evaluate("list => { list.scrollTop = list.scrollHeight }")
+    expect(tab.page.locator("sb-list li[aria-posinset='30']")).to_be_visible()
+    expect(tab.page.locator("sb-list li[aria-posinset='1'] a")).to_be_focused()
+    keys.press("j")
+    expect(tab.page.locator("sb-list li[aria-posinset='2'] a")).to_be_focused()
+    keys.press("Enter")
+    hand = tab.page.get_by_role("group", name="Move by hand")
+    hand.get_by_role("button", name="sent").focus()
+    keys.press("Enter")
+    expect(hand.get_by_role("button", name="sent")).to_have_count(0)
+    expect(hand.get_by_role("button").first).to_be_focused()
+    webhook = control(tab, "deliveries")["deliveries"][0]["id"]
+    tab.open("webhooks", delivery=webhook)
+    acts = tab.page.get_by_role("group", name="Acts")
+    acts.get_by_role("button", name="Release").focus()
+    keys.press("Enter")
+    expect(acts.get_by_role("button", name="Release")).to_have_count(0)
+    expect(acts.get_by_role("button").first).to_be_focused()
+    tab.press("Time travel")
+    tab.page.get_by_role("button", name="Back one entry").click()
+    forward = tab.page.get_by_role("button", name="Forward one entry")
+    forward.focus()
+    keys.press("Enter")
+    expect(forward).to_be_disabled()
+    expect(tab.page.get_by_role("slider")).to_be_focused()
+    tab.open("library")
+    tab.page.get_by_role("searchbox").fill("default")
+    tab.page.locator(".library-cards button").first.focus()
+    keys.press("Enter")
+    expect(tab.page.locator("main.phones")).to_be_focused()

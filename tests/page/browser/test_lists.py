@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Route, expect
 
 from sendbox.fixture.sandbox import Sandbox
 from tests.page.browser.calls import advance, control, send, sent
@@ -349,3 +349,42 @@ def test_the_newest_activity_comes_first_and_says_what_became_of_it(tab: Tab) ->
     expect(tab.page.locator(".bubble .cut-off")).to_contain_text("the first 1,000 characters")
     tab.open("messages", message=message)
     expect(tab.page.locator(".story .cut-off")).to_be_visible()
+
+
+@pytest.mark.deep
+def test_the_counts_of_the_views_do_not_stay_behind(tab: Tab) -> None:
+    """What happens while they are asked for is counted after it; they are those of the list."""
+    sent(tab, "420777000101")
+    tab.open("messages")
+    count = tab.page.locator("#views a[aria-current] .count")
+    expect(count).to_have_text("1")
+    held: list[Route] = []
+    asked = re.compile(r"/requests\?limit=1&")
+    tab.page.route(asked, lambda route: held.append(route), times=1)
+    with tab.page.expect_request(asked):
+        sent(tab, "420777000102")
+    expect(rows(tab)).to_have_count(2)
+    sent(tab, "420777000103")
+    expect(rows(tab)).to_have_count(3)
+    (route,) = held
+    route.continue_()
+    expect(count).to_have_text("3")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_is_opened_stays_while_the_list_is_another_one(tab: Tab, view: str) -> None:
+    """A search, a filter and an order are about the list only; Escape closes what is opened and leaves the search."""
+    fill(tab, 2)
+    tab.open(view)
+    rows(tab).first.click()
+    detail = tab.page.locator(".detail h1")
+    text = str(detail.text_content())
+    tab.press("Oldest first", "link")
+    tab.page.get_by_role("combobox", name="Search").fill("to:420777999901")
+    tab.see("fits.")
+    expect(detail).to_have_text(text)
+    tab.page.locator(".detail").focus()
+    tab.page.keyboard.press("Escape")
+    expect(detail).to_have_count(0)
+    expect(tab.page.get_by_role("combobox", name="Search")).to_have_value("to:420777999901")

@@ -15,7 +15,7 @@ from sendbox.settings import Settings
 from tests.page.browser.calls import advance, sent
 from tests.page.browser.conftest import Tab
 
-SETTINGS = Settings(port=0, public_url=None, mode="manual", start=1_772_355_600_000)
+SETTINGS = Settings(port=0, public_url=None, mode="manual", start=1_772_355_600_000, keep_closed=1)
 
 
 @pytest.fixture
@@ -73,6 +73,34 @@ def test_a_restart_is_said_and_the_world_is_opened_again(tab: Tab, server: Sandb
 
 
 @pytest.mark.deep
+def test_a_closed_world_says_so_and_is_opened_anew(tab: Tab) -> None:
+    """What happened in it is still shown, its past too; nothing can be done with it but to open it anew."""
+    sent(tab, "420777000101", body="The last words")
+    advance(tab, "5s")
+    tab.open("phones", phone="420777000101")
+    offline = tab.page.get_by_role("button", name="Go offline")
+    offline.focus()
+    assert tab.page.request.delete(f"{tab.sendbox.origin}/_sandbox/worlds/{tab.sendbox.api_key}").ok
+    expect(tab.page.locator(".live")).to_have_text("closed")
+    expect(offline).to_have_count(0)
+    expect(tab.page.locator("body")).not_to_be_focused()
+    expect(tab.page.get_by_role("button", name="Advance", exact=True)).to_have_count(0)
+    expect(tab.page.locator(".bubble")).to_contain_text("The last words")
+    expect(tab.page.get_by_label("Reply", exact=True)).to_have_count(0)
+    tab.accessible()
+    tab.press("Time travel")
+    tab.press("Back one entry")
+    tab.press("Return to the present")
+    expect(tab.page.locator(".live")).to_have_text("closed")
+    tab.press("Open it anew")
+    expect(tab.page.get_by_role("dialog")).to_contain_text("forgotten")
+    tab.press("Open it anew", within="dialog")
+    expect(tab.page.locator(".live")).to_have_text("live")
+    tab.see("Nothing was sent to this phone")
+    expect(offline).to_be_enabled()
+
+
+@pytest.mark.deep
 def test_notes_cover_nothing_and_stay_in_a_list(tab: Tab) -> None:
     """The newest stands at the foot, below all that can be pressed, and a list has them all."""
     tab.page.set_viewport_size({"width": 390, "height": 780})
@@ -104,10 +132,13 @@ def test_what_the_server_says_to_programs_is_not_shown(tab: Tab) -> None:
             "This scenario needs the package Faker, which the sandbox does not have here."
         ),
         '"x" is not open; POST /_sandbox/worlds opens one': '"x" is not open.',
+        '"x" is not open: not known; a restart changes Sendbox-Instance': '"x" is not open: not known.',
+        "by: 'abc' is not a duration": "'abc' is not a duration.",
+        "the token a only reads; legal: admin, or team": "The token a only reads; legal: admin, or team.",
         "/usr/lib/scenarios/a.yaml is not a file": "The sandbox refused this.",
     }.items():
         body = {"error": "bad_scenario", "message": message}
         tab.page.route("**/_sandbox/worlds", lambda route, *, body=body: route.fulfill(status=422, json=body))
         tab.page.locator(".library-cards button").first.click()
-        tab.said(note)
+        expect(tab.page.locator("#status")).to_have_text(note)
         tab.page.unroute("**/_sandbox/worlds")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import pytest
@@ -162,7 +163,7 @@ def test_credit_and_lists_are_changed(tab: Tab) -> None:
     add = tab.page.get_by_label("Add to: Blacklist")
     add.fill("no number")
     add.press("Enter")
-    tab.page.locator("#status .bad").wait_for()
+    expect(tab.page.locator("#status .bad")).to_have_text(re.compile('^"no number" is not a phone number'))
     add.fill(PHONE)
     add.press("Enter")
     tab.said(f"Blacklist: {PHONE} is on it.")

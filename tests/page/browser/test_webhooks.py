@@ -234,6 +234,26 @@ def test_webhooks_are_held_and_released_in_another_order(tab: Tab) -> None:
 
 
 @pytest.mark.deep
+def test_what_is_held_leaves_room_for_the_list(tab: Tab) -> None:
+    """Where there is little room, too: each that is held can be told from the others, and rows of the list are seen."""
+    tab.page.set_viewport_size({"width": 390, "height": 740})
+    control(tab, "holds", {})
+    for number in range(8):
+        sent(tab, f"4207770{number:03}00")
+        advance(tab, "0")
+    tab.open("webhooks")
+    tab.page.get_by_text("Hold and release").click()
+    held = tab.page.get_by_role("list", name="Held webhooks").get_by_role("link")
+    expect(held).to_have_count(8)
+    tab.stays_upright()
+    assert held.evaluate_all("links => links.every((link) => link.scrollWidth <= link.clientWidth)")
+    assert len(tab.rows_in_sight()) >= 2
+    tab.page.locator("sb-list").scroll_into_view_if_needed()
+    expect(tab.page.locator("sb-list a.row").first).to_be_in_viewport()
+    tab.accessible()
+
+
+@pytest.mark.deep
 def test_all_parts_of_the_page_speak_of_one_queue(tab: Tab, receiver: str) -> None:
     """A webhook that is released is tried at once; its next try is in the bar and in Due next, and Next does it."""
     control(tab, "rules", {"when": {}, "then": "sending"})

@@ -334,8 +334,9 @@ def _narrate_try(narrator: Narrator, entry: Entry) -> Narration:
     place = f" to {entry['target']}" if narrator.places else ""
     number = f" (try {entry['number']})" if entry["number"] > 1 else ""
     text = f"webhook{place}{number}: {narrator.carried(entry['delivery'])}"
-    tone = "dim" if entry["status"] == 200 else "bad"
-    return Narration(RECEIVER, text, tone, RECEIVER, str(entry["status"] or entry["error"] or "no answer"))
+    # in the past of a world a try may not have ended yet
+    ending = str(entry["status"] or entry["error"] or "under way")
+    return Narration(RECEIVER, text, "dim" if ending in ("200", "under way") else "bad", RECEIVER, ending)
 
 
 def _narrate_timeline(_narrator: Narrator, entry: Entry) -> Narration:

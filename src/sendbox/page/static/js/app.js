@@ -2,7 +2,8 @@
 
 import { call, path } from "./api.js";
 import { counts } from "./counts.js";
-import { h } from "./dom.js";
+import { h, show } from "./dom.js";
+import { back } from "./focus.js";
 import { listen } from "./keyboard.js";
 import { START, TITLES, drawViews } from "./nav.js";
 import { isKept, keep, openingOf } from "./opening.js";
@@ -16,7 +17,7 @@ import "./bar.js";
 import "./list.js";
 
 const main = document.getElementById("main");
-const nav = document.getElementById("views");
+const alarm = h("section.card.padded", { id: "missing", role: "alert" });
 let shown = null;
 let world;
 let then = null;
@@ -47,10 +48,7 @@ async function draw() {
   if (same === shown && main.lastElementChild?.localName.startsWith("sb-")) {
     if (changed) main.lastElementChild.moved();
     // on a narrow page the row that was followed is hidden by what it opened
-    requestAnimationFrame(() => {
-      const at = document.activeElement;
-      if (at === null || at === document.body || !at.checkVisibility()) main.focus({ preventScroll: true });
-    });
+    requestAnimationFrame(back);
     return;
   }
   shown = same;
@@ -61,10 +59,12 @@ async function draw() {
   if (same !== shown) return;
   const view = document.createElement(`sb-${tag}`);
   main.className = name;
+  const at = document.activeElement;
   main.replaceChildren(view);
   drawMissing();
   main.removeAttribute("aria-busy");
-  if (document.activeElement === document.body || nav.contains(document.activeElement)) main.scrollTop = 0;
+  main.scrollTop = 0;
+  if (at !== document.body) back();
 }
 
 /** A world that is not open: the page waits for it, and shows it as soon as it opens. */
@@ -72,9 +72,13 @@ function drawMissing() {
   const { missing, world: id } = store;
   const restarted = presence.restarted(id) && missing?.status === 404;
   document.body.classList.toggle("missing", missing !== null);
-  document.getElementById("missing")?.remove();
-  if (missing === null || id === null) return;
-  main.prepend(h("section.card.padded", { id: "missing", role: "alert" },
+  if (missing === null || id === null) {
+    const at = document.activeElement;
+    alarm.remove();
+    if (at !== document.body) back();
+    return;
+  }
+  show(alarm,
     h("h1", restarted ? "The sandbox was restarted" : missing.status === 404 ? "This world is not open" : "This world cannot be shown"),
     restarted
       ? h("p", "This world ended with it. ", isKept(id)
@@ -85,7 +89,8 @@ function drawMissing() {
       missing.status === 404 && h("button.first", {
         type: "button", onclick: () => act(() => call("POST", path("worlds"), { body: restarted ? openingOf(id) : { id } }), "The world is open."),
       }, restarted && isKept(id) ? "Open the same world again" : "Open it"),
-      h("a.button", { href: address({}, []) }, "The open worlds"))));
+      h("a.button", { href: address({}, []) }, "The open worlds")));
+  if (main.firstChild !== alarm) main.prepend(alarm);
 }
 
 /** A link to JSON of control: a browser that follows it sends no token, so a page with one fetches what it leads to. */

@@ -1,6 +1,7 @@
 /** The bar on top: where one is, whether the page is live, the clock of the world or its past, the theme. */
 
 import "./clock.js";
+import { closed } from "./closed.js";
 import { h, show } from "./dom.js";
 import { icon } from "./icons.js";
 import { manage } from "./manage.js";
@@ -27,8 +28,8 @@ function draw() {
   const theme = document.documentElement.dataset.theme;
   const names = Object.keys(THEMES);
   const next = names[(names.indexOf(theme) + 1) % names.length];
-  const state = presence.gone ? "gone" : past ? "past" : store.missing ? "none" : store.live ? "on" : "waits";
-  const said = { gone: "The sandbox does not answer", past: "the past", none: "not open", on: "live", waits: "connecting" }[state];
+  const state = presence.gone ? "gone" : past ? "past" : store.missing ? "none" : store.closed ? "closed" : store.live ? "on" : "waits";
+  const said = { gone: "The sandbox does not answer", past: "the past", none: "not open", closed: "closed", on: "live", waits: "connecting" }[state];
   show(bar,
     // a link to the worlds stands beside
     h("a.brand", { href: "/_sandbox/", tabindex: location.search ? "-1" : null }, h("img", { src: document.querySelector("link[rel=icon]").href, alt: "", width: 24, height: 24 }), "Sendbox"),
@@ -36,7 +37,7 @@ function draw() {
       type: "button", "aria-haspopup": "dialog", title: "This world: checkpoints, reset, close", onclick: () => manage(world),
     }, h("bdi", world), icon("down")),
     h("span.live", { class: state }, said),
-    world !== null && !past && h("sb-clock", { role: "toolbar", "aria-label": "Clock" }),
+    world !== null && !past && !store.closed && h("sb-clock", { role: "toolbar", "aria-label": "Clock" }),
     h("span.tools",
       location.search && h("a.plain", { href: address({}, []) }, icon("worlds"), h("span.label", "Worlds")),
       h("button.plain", {
@@ -44,7 +45,8 @@ function draw() {
         "aria-label": `Colours: ${THEMES[theme]}`,
       }, icon("theme"))),
     world !== null && past && h("sb-past"),
-    world !== null && place().has("play") && h("sb-player", { hidden: past, key: world }));
+    world !== null && !past && store.closed && closed(world),
+    world !== null && place().has("play") && h("sb-player", { hidden: past || store.closed, key: world }));
 }
 
 try {

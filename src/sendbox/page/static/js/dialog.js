@@ -16,12 +16,13 @@ export function dialog(title, draw, closed = () => {}) {
   const element = h("dialog", { "aria-labelledby": id },
     h("header", h("h2", { id }, title),
       h("button.plain", { type: "button", "aria-label": "Close", onclick: () => element.close() }, icon("close"))),
-    body);
+    body,
+    h("div.dialog-status", { role: "status" }));
   const again = () => show(body, draw(() => element.close()));
   element.addEventListener("close", () => {
     element.remove();
     closed();
-    if (back?.isConnected) back.focus();
+    (back?.isConnected ? back : document.getElementById("main")).focus();
   });
   element.addEventListener("click", (event) => {
     if (event.target === element) element.close();

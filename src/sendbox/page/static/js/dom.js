@@ -3,6 +3,8 @@
  * element. `h` makes elements, `patch` brings those that are shown to a new state and keeps focus, selection and scroll.
  */
 
+import { leave, settle } from "./focus.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const AS_PROPERTY = new Set(["value", "checked", "selected", "disabled", "open", "indeterminate"]);
 
@@ -55,7 +57,14 @@ function listen(element, type, handler) {
 export function show(parent, ...children) {
   const next = document.createElement("div");
   add(next, children);
+  const at = document.activeElement;
   patchChildren(parent, next);
+  settle(at);
+}
+
+function remove(node) {
+  leave(node);
+  node.remove();
 }
 
 function alike(node, next) {
@@ -71,7 +80,7 @@ function patchChildren(parent, next) {
     // what is not wanted any more goes first: those behind it stay where they are, with their focus and scroll
     while (current && !all.some((each, place) => place >= index && alike(current, each))) {
       const following = current.nextSibling;
-      current.remove();
+      remove(current);
       current = following;
     }
     const kept = wanted.key === undefined ? undefined : keyed.get(wanted.key);
@@ -86,7 +95,7 @@ function patchChildren(parent, next) {
   }
   while (current) {
     const following = current.nextSibling;
-    current.remove();
+    remove(current);
     current = following;
   }
 }
@@ -112,7 +121,9 @@ function patch(node, next) {
   for (const type of Object.keys(node.handlers ?? {})) if (!(type in (next.handlers ?? {}))) node.handlers[type] = null;
   // what a person typed stays, until the data says something else than before
   for (const [name, value] of Object.entries(next.given ?? {})) {
-    if (node.given?.[name] !== value) node[name] = value;
+    if (node.given?.[name] === value) continue;
+    if (name === "disabled" && value) leave(node);
+    node[name] = value;
   }
   node.given = next.given;
   if (node.take) node.take(next);

@@ -3,6 +3,7 @@
 import { call, path } from "./api.js";
 import { dialog, sure } from "./dialog.js";
 import { h } from "./dom.js";
+import { instant } from "./moving.js";
 import { facts } from "./parts.js";
 import { address, go, place } from "./route.js";
 import { act, say } from "./view.js";
@@ -26,6 +27,7 @@ function drawn(id, world, { refresh, close }) {
   const button = (label, doing, more = {}) => h("button", { type: "button", onclick: doing, ...more }, label);
   const taken = world.checkpoints;
   const past = place().get("world") === id && place().has("then");
+  const readOnly = past || world.closed;
 
   async function take(event) {
     event.preventDefault();
@@ -50,7 +52,7 @@ function drawn(id, world, { refresh, close }) {
   }
 
   async function end() {
-    const text = "All of it is gone, and its key is refused until the world is opened again.";
+    const text = "Nothing can happen in it any more, and its key is refused until the world is opened again.";
     if (!await sure(`Close ${id}?`, text, "Close the world")) return;
     if (await act(() => call("DELETE", here), `${id} is closed.`)) {
       close();
@@ -68,11 +70,11 @@ function drawn(id, world, { refresh, close }) {
     h("p.quiet", "A checkpoint keeps the present state. Restoring it is how time goes back."),
     taken.length > 0 && h("ul.manage-taken", { "aria-label": "Checkpoints" }, taken.map((checkpoint) =>
       h("li", { key: checkpoint.name }, h("bdi", checkpoint.name), h("span.quiet", when(checkpoint.at)),
-        !past && h("button.small", { type: "button", onclick: () => restore(checkpoint), "aria-label": `Restore ${checkpoint.name}` }, "Restore")))),
-    past ? h("p", "This world is shown as it was. Return to the present to change it.") : h("form.manage-take", { onsubmit: take },
-      h("input", { name: "name", required: true, maxlength: 100, placeholder: "before the campaign", "aria-label": "Name of a checkpoint", autocomplete: "off" }),
+        !readOnly && h("button.small", { type: "button", onclick: () => restore(checkpoint), "aria-label": `Restore ${checkpoint.name}` }, "Restore")))),
+    readOnly ? h("p", past ? "This world is shown as it was. Return to the present to change it." : "This world is closed, and can only be looked at.") : h("form.manage-take", { onsubmit: take },
+      h("input", { name: "name", required: true, maxlength: 100, pattern: "[^\\/]*", title: "A name without a slash", placeholder: "before the campaign", "aria-label": "Name of a checkpoint", autocomplete: "off" }),
       h("button", "Take a checkpoint")),
-    !past && h("div.actions.manage-end",
+    !readOnly && h("div.actions.manage-end",
       place().get("world") !== id && h("a.button", { href: address({ world: id }, []), onclick: close }, "Show"),
       button("Reset", reset),
       button("Close the world", end, { class: "danger" })),
@@ -93,7 +95,7 @@ export function opening(opened) {
       const given = Object.fromEntries([...new FormData(event.target)].map(([name, value]) => [name, value.trim()]));
       const { id, seed, mode, start } = given;
       const scenario = given.text || given.scenario;
-      const clock = { ...(mode && { mode }), ...(start && { start }) };
+      const clock = { ...(mode && { mode }), ...(start && { start: instant(start) }) };
       const body = { ...(id && { id }), ...(scenario && { scenario }), ...(seed && { seed: numbered(seed) }), clock };
       const world = await act(() => call("POST", path("worlds"), { body }), (answer) => `${answer.id} is open.`);
       if (!world) return;
@@ -107,7 +109,7 @@ export function opening(opened) {
     h("textarea", { name: "text", rows: 8, "aria-label": "Scenario as text", spellcheck: "false", placeholder: "sendbox: 1\nextends: default\n" })),
   h("div.manage-pair",
     field("Clock", h("select", { name: "mode" }, ["", "manual", "auto", "real"].map((mode) => h("option", { value: mode }, mode || "as the server")))),
-    field("Start", h("input", { name: "start", placeholder: "2026-03-01T09:00:00Z", autocomplete: "off" })),
+    field("Start", h("input", { name: "start", placeholder: "2026-03-01 09:00", autocomplete: "off" })),
     field("Seed", h("input", { name: "seed", placeholder: "0", autocomplete: "off" }))),
   h("div.actions", h("button.first", "Open"))));
   fill();

@@ -1,4 +1,4 @@
-/** Notes: what was done or refused, in a sentence. The newest stands at the foot of the page, and a list has them all. */
+/** Notes: what was done or refused, in a sentence. The newest stands at the foot of the page, and of a dialog that is open; a list has them all. */
 
 import { dialog } from "./dialog.js";
 import { h, show } from "./dom.js";
@@ -12,13 +12,14 @@ let timer = null;
 
 /** Says something to the person, and to a reader of the screen. */
 export function say(text, { bad = false } = {}) {
-  const note = h("p.note", { class: bad && "bad" }, text);
+  // nothing behind a dialog is read out
+  const parts = [document.getElementById("status"), ...[...document.querySelectorAll("dialog[open] > .dialog-status")].slice(-1)];
   notes.unshift({ text, bad });
   notes.length = Math.min(notes.length, MOST);
-  document.getElementById("status").replaceChildren(note);
+  for (const part of parts) part.replaceChildren(h("p.note", { class: bad && "bad" }, text));
   show(document.getElementById("notes"), h("button.plain", { type: "button", "aria-haspopup": "dialog", onclick: list }, `Notes (${notes.length})`));
   clearTimeout(timer);
-  timer = setTimeout(() => note.remove(), bad ? SHOWN.bad : SHOWN.good);
+  timer = setTimeout(() => parts.forEach((part) => part.replaceChildren()), bad ? SHOWN.bad : SHOWN.good);
 }
 
 /** The list, newest first. */

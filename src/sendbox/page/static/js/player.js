@@ -52,7 +52,7 @@ class Player extends View {
 
   async #step() {
     if (this.#busy) return;
-    if (this.past) return this.#stop();
+    if (this.readOnly) return this.#stop();
     this.#busy = true;
     const { world } = this;
     try {

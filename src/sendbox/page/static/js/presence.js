@@ -8,6 +8,8 @@ const BUTTONS = "main button:not(.local), #bar form button, #bar .player button,
 
 const OWN = new Set(["disabled"]);
 const off = new Set();
+/** the one of them that had the focus, which is nowhere while it is off */
+let focused = null;
 
 class Presence extends EventTarget {
   gone = false;
@@ -54,6 +56,7 @@ class Presence extends EventTarget {
 function switchOff() {
   for (const button of document.querySelectorAll(BUTTONS)) {
     if (button.disabled) continue;
+    if (button === document.activeElement) focused = button;
     button.disabled = true;
     // where a view is drawn again, too
     button.own = OWN;
@@ -67,6 +70,8 @@ function switchOn() {
     delete button.own;
   }
   off.clear();
+  if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
+  focused = null;
 }
 
 export const presence = new Presence();

@@ -5,6 +5,9 @@ import { store } from "./store.js";
 /** Milliseconds between two looks. */
 const LOOK = 250;
 
+/** Whether time passes by itself. */
+const passes = () => store.info?.clock.mode === "real" && !store.closed;
+
 let clock = null;
 let heard = 0;
 
@@ -13,7 +16,7 @@ export function present() {
   const known = store.info?.clock;
   if (!known) return null;
   if (known !== clock) [clock, heard] = [known, performance.now()];
-  const passed = known.mode === "real" ? (performance.now() - heard) * known.rate : 0;
+  const passed = passes() ? (performance.now() - heard) * known.rate : 0;
   return Date.parse(known.now) + Math.floor(passed);
 }
 
@@ -26,7 +29,7 @@ export function presentText() {
 /** Calls `listener` while time passes by itself, until the answered function is called. */
 export function run(listener) {
   const timer = setInterval(() => {
-    if (store.info?.clock.mode === "real") listener();
+    if (passes()) listener();
   }, LOOK);
   return () => clearInterval(timer);
 }

@@ -26,6 +26,11 @@ class Store extends EventTarget {
     live.listen((event) => this.#fold(event));
   }
 
+  /** Whether the world is closed, and can still be read. */
+  get closed() {
+    return Boolean(this.info?.closed);
+  }
+
   /** Shows another world; null: none. */
   async open(world) {
     this.world = world;
@@ -43,7 +48,10 @@ class Store extends EventTarget {
     try {
       const info = await call("GET", path("worlds", world));
       if (world !== this.world) return;
+      const { closed } = this;
       [this.info, this.missing, this.entries] = [info, null, info.entries ?? 0];
+      // what can be done with it is another thing now
+      if (closed !== this.closed) this.news("*");
       presence.settled(world);
     } catch (error) {
       // while the sandbox does not answer, what is known stays

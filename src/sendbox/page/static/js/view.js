@@ -73,6 +73,11 @@ export class View extends HTMLElement {
     return place().has("then");
   }
 
+  /** True if what is shown can only be looked at: the past, or a world that is closed. */
+  get readOnly() {
+    return this.past || store.closed;
+  }
+
   /** The instant that is shown: that of the clock, which may have passed since an answer said so, or that of the past. */
   instant(answered) {
     return this.past ? answered : (presentText() ?? answered);

@@ -55,7 +55,7 @@ export const cut = (text, most = 160) => (text.length <= most ? text : `${text.s
 
 /** A line of control as the page writes it: without its short names of messages, and with a number for many events. */
 export function inWords(text) {
-  const line = text.replaceAll(/:? +(?:->|→) /g, " → ").replace(/^(webhook[^:]*): (.*?, .*?)(?= → |$)/, (_, webhook, events) => {
+  const line = text.replaceAll(/:? +(?:->|→) /g, " → ").replace(/\b1 phones$/, "1 phone").replace(/^(webhook[^:]*): (.*?, .*?)(?= → |$)/, (_, webhook, events) => {
     const [, more = 0] = /, and (\d+) more$/.exec(events) ?? [];
     return `${webhook} with ${events.split(", ").length + (more ? Number(more) - 1 : 0)} events`;
   });

@@ -14,7 +14,7 @@ const mark = (result) =>
   h("span.mark", { class: result, title: result }, icon(MARKS[result] ?? "alert"), h("span.sr", result));
 
 /**
- * A bubble of an entry of the conversation. `on` has what can be done: `act(name, body, done)`, `answer(entry)`, `past`,
+ * A bubble of an entry of the conversation. `on` has what can be done: `act(name, body, done)`, `answer(entry)`, `readOnly`,
  * and `codes` by message.
  */
 export function bubble(entry, on) {
@@ -36,7 +36,7 @@ export function bubble(entry, on) {
         targets(entry),
         buttons(entry.buttons, entry, on),
         meta(entry, own)),
-      !own && !on.past && acts(entry, on)),
+      !own && !on.readOnly && acts(entry, on)),
     !own && !entry.arrived && reason(entry));
 }
 
@@ -59,7 +59,7 @@ function body(entry, on) {
     if (at < 0) continue;
     if (at) parts.push(text(rest.slice(0, at)));
     parts.push(h("button.follow", {
-      type: "button", title: link.target, disabled: on.past || !entry.acts.includes("click"),
+      type: "button", title: link.target, disabled: on.readOnly || !entry.acts.includes("click"),
       onclick: () => on.act("click", { message_id: entry.message_id, link: link.number }, () => `The phone opened ${link.target}`),
     }, h("bdi", link.url)));
     rest = rest.slice(at + link.url.length);

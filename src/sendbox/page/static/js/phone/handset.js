@@ -68,7 +68,7 @@ class Handset extends View {
     const more = phone.earlier || phone.conversation.length + phone.not_arrived.length > entries.length;
     const newest = entries.findLast((entry) => entry.acts.includes("reply") && entry.arrived) ?? null;
     const on = {
-      past: this.past,
+      readOnly: this.readOnly,
       codes: new Map(phone.codes.map((code) => [code.message_id, code])),
       act: (name, body, done) => this.#do(name, body, done),
       answer: (entry) => this.#turn(false, entry),
@@ -80,8 +80,8 @@ class Handset extends View {
       h("div.talk", { tabindex: "0", role: "log", "aria-label": "Conversation" },
         more && h("button.small.older", { type: "button", onclick: () => { this.#most += PAGE; this.reload(); } }, "Show older"),
         entries.length ? h("ol.bubbles", bubbles(entries, on)) : h("p.empty", "Nothing was sent to this phone, and it wrote nothing yet. ", h("a", { href: viewOf("try", { to: phone.number }) }, "Send it a message"))),
-      this.past
-        ? h("p.past", "The past can only be looked at.")
+      this.readOnly
+        ? h("p.past", this.past ? "The past can only be looked at." : "A closed world can only be looked at.")
         : composer({
           channels: phone.channels, answered, can: newest !== null,
           turn: (first) => this.#turn(first), send: (name, body) => this.#do(name, body),
@@ -96,7 +96,7 @@ class Handset extends View {
       h("div.names",
         h("h1", { id: "handset-number" }, h("bdi", phone.number)),
         h("span.state", { class: phone.online ? "on" : "off" }, phone.online ? "online" : "offline")),
-      !this.past && h("div.switches",
+      !this.readOnly && h("div.switches",
         phone.online ? button("offline", "Go offline", "The phone is off.") : button("online", "Come online", "The phone is on."),
         phone.opted_out ? button("opt-in", "Opt in again", "The phone opted in again.") : button("opt-out", "Opt out", "The phone opted out.")),
       h("p.kinds",

@@ -28,7 +28,7 @@ export function buttons(list, entry, on) {
 function one({ type, text: label, press, url, phone_number: number, code, ...rest }, entry, on) {
   if (press !== undefined) {
     return h("button", {
-      type: "button", disabled: on.past || !entry.acts.includes("reply"),
+      type: "button", disabled: on.readOnly || !entry.acts.includes("reply"),
       onclick: () => on.act("press", { button: press, message_id: entry.message_id }, (said) => `The phone answered: ${said.body}`),
     }, icon("reply"), h("bdi", label));
   }

@@ -54,7 +54,7 @@ class Delivery extends View {
   }
 
   #acts({ id, acts }) {
-    if (this.past || !acts.length) return null;
+    if (this.readOnly || !acts.length) return null;
     return h("div.actions", { role: "group", "aria-label": "Acts" }, acts.map((name) => h("button", {
       type: "button", key: name,
       onclick: async () => {

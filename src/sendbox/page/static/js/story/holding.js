@@ -29,7 +29,7 @@ class Holding extends View {
     const held = this.#order.filter((id) => byId.has(id));
     return h("details.holding", { key: "holding" },
       h("summary", "Hold and release", (held.length > 0 || holds.length > 0) && h("span.quiet", ` ${count(held.length, "held", "held")}${holds.length ? ", more will be" : ""}`)),
-      !this.past && this.#form(),
+      !this.readOnly && this.#form(),
       holds.length > 0 && this.#holds(holds),
       held.length > 0 && this.#held(held, byId));
   }
@@ -55,7 +55,7 @@ class Holding extends View {
   #holds(holds) {
     const words = ({ phone, target }) => (phone ? `about ${phone}` : target ? `to ${target === "hook" ? "the built-in receiver" : target}` : "all");
     return h("p", "Held from now on: ", text(holds.map(words).join(", ")), ". ",
-      !this.past && h("button.small", {
+      !this.readOnly && h("button.small", {
         type: "button",
         onclick: async () => {
           await act(() => this.world.remove("holds"), "Webhooks leave by themselves again, but for those that are held.");
@@ -67,7 +67,7 @@ class Holding extends View {
   #held(held, byId) {
     return [
       h("ol.holding-list", { "aria-label": "Held webhooks" }, held.map((id, place) => this.#item(byId.get(id), place, held.length))),
-      !this.past && h("div.actions", h("button.small.first", { type: "button", onclick: () => this.#release(held) }, held.length > 1 ? "Release all in this order" : "Release it"))];
+      !this.readOnly && h("div.actions", h("button.small.first", { type: "button", onclick: () => this.#release(held) }, held.length > 1 ? "Release all in this order" : "Release it"))];
   }
 
   #item(delivery, place, among) {
@@ -76,13 +76,13 @@ class Holding extends View {
     const button = (label, about, onclick, disabled = false) =>
       h("button.small", { type: "button", class: label.toLowerCase(), "aria-label": about, disabled, onclick }, label);
     return h("li", {
-      key: id, draggable: this.past ? null : "true", "data-id": id,
+      key: id, draggable: this.readOnly ? null : "true", "data-id": id,
       ondragstart: (event) => { this.#dragged = id; event.dataTransfer.effectAllowed = "move"; },
       ondragover: (event) => { if (this.#dragged) event.preventDefault(); },
       ondrop: (event) => { event.preventDefault(); this.#move(this.#dragged, place); this.#dragged = null; },
     },
     h("a.text", { href: viewOf("webhooks", { delivery: id }) }, time(delivery.at), " ", h("bdi", delivery.events.map(short).join(", ")), " to ", receiver(delivery)),
-    !this.past && h("span.holding-acts",
+    !this.readOnly && h("span.holding-acts",
       button("Up", `Move ${name} up`, () => this.#move(id, place - 1, "up"), place === 0),
       button("Down", `Move ${name} down`, () => this.#move(id, place + 1, "down"), place === among - 1),
       button("Release", `Release ${name}`, () => this.#release([id]))));

@@ -46,7 +46,7 @@ class Message extends View {
 
   /** The texts of all attempts, as the phone shows them; nothing can be pressed here. */
   #texts({ attempts, body, payload }) {
-    const shows = { past: true };
+    const shows = { readOnly: true };
     return [h("h2", "Texts"),
       attempts.length ? h("ol.story-texts", attempts.map((attempt) => h("li", { key: attempt.number },
         h("p", h("span.channel", `${attempt.number} · ${attempt.channel}`), " from ", h("bdi", attempt.from),
@@ -66,7 +66,7 @@ class Message extends View {
 
   /** What may be reported next, by hand. */
   #hand({ message_id: id, legal }) {
-    if (this.past || !legal.length) return null;
+    if (this.readOnly || !legal.length) return null;
     return h("div.actions", { role: "group", "aria-label": "Move by hand" }, h("span.quiet", "Move by hand to"),
       legal.map((result) => h("button.small", {
         type: "button", key: result,

@@ -41,7 +41,7 @@ class Account extends View {
       h("h2", "Lists"),
       h("div.account-lists", LISTS.map(([name, title, noun]) => chips({
         title, noun, items: account[name], waiting: lists.filter((entry) => entry.list === name),
-        ...(!this.past && {
+        ...(!this.readOnly && {
           add: (value) => this.#edit(name, (items) => [...items.filter((item) => item !== value), value], `${title}: ${value} is on it.`),
           remove: (value) => this.#edit(name, (items) => items.filter((item) => item !== value), `${title}: ${value} is off it.`),
         }),
@@ -63,7 +63,7 @@ class Account extends View {
         ["Credit", h("span.account-sum", money(credit, currency))], ["Spent", h("span.account-sum", money(spent, currency))],
         ["Country", country && `+${country}`], ["Default callback", callback ? link(callback) : "the built-in receiver"],
       ]),
-      !this.past && h("form.actions", {
+      !this.readOnly && h("form.actions", {
         onsubmit: async (event) => {
           event.preventDefault();
           const field = event.target.elements.credit;

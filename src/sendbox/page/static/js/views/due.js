@@ -28,7 +28,7 @@ class Due extends View {
     const nothing = !due.steps.length && !due.deliveries.length && !due.codes.length && !due.lists.length;
     return h("div.page.due",
       h("h1", "Due next"),
-      this.#lead(due, now, (!this.past && store.info?.clock.webhooks) || 0),
+      this.#lead(due, now, (!this.readOnly && store.info?.clock.webhooks) || 0),
       nothing ? h("p.card.empty", "Nothing is to come.") : [
         this.#steps(due, now), this.#deliveries(due), this.#codes(due, now), this.#lists(due, now)]);
   }
@@ -36,9 +36,10 @@ class Due extends View {
   /** A countdown to what comes first, and what makes it come. */
   #lead({ steps, scheduled, deliveries }, now, leaving) {
     const first = leaving && !(steps[0]?.at <= now) ? { at: now, what: leavingWords(leaving, deliveries) } : steps[0];
-    const mode = this.past ? "past" : store.info?.clock.mode;
+    const mode = this.past ? "past" : store.closed ? "closed" : store.info?.clock.mode;
     const waits = {
       past: "It was so at this moment.",
+      closed: "It does not come any more: the world is closed.",
       manual: "Time stands still: it waits until you move the clock.",
       auto: "Time jumps there as soon as nothing is under way.",
       real: "Time passes by itself.",
@@ -60,7 +61,7 @@ class Due extends View {
           h("div.due-when", h("time", { datetime: at }, when(at)), h("span.quiet", until(at, now))),
           h("ul", there.map(({ what, phone }) =>
             h("li", h("bdi", cut(inWords(what), 300)), phone && [" ", h("a", { href: viewOf("phones", { phone }) }, h("bdi", phone))]))),
-          !this.past && h("button.small", {
+          !this.readOnly && h("button.small", {
             type: "button", "aria-label": `Advance to ${when(at)}`, onclick: () => advance(this.world, { to: at }),
           }, "Advance to here")))),
       more > 0 && this.#more(`Up to ${count(more, "further step")}`)];

@@ -31,7 +31,7 @@ class Messages extends View {
     return h("div.split", { class: chosen && "chosen" },
       panel({
         name: "messages", title: "Messages", chosen, hint: "tag:promo result:failed",
-        to: (fields) => this.#at(fields), at,
+        to: (fields) => this.#at({ message: chosen, ...fields }), at,
         list: {
           of: OF.map(at).join(" "), height: 68, label: "Messages", noun: ["message"], key: (message) => message.message_id, columns: COLUMNS,
           kinds: ["request", "transition", "fallback", "refusal", "inbound", "click", "postponed", "bulk_line"],

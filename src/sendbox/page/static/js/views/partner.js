@@ -62,7 +62,7 @@ class Partner extends View {
         ["Hosted page", signup.page && signup.legal.length > 0 && h("a", { href: signup.page, target: "_blank", rel: "noreferrer" }, "Open as the client")],
       ]),
       signup.reason && h("p", text(signup.reason)),
-      !this.past && moves({
+      !this.readOnly && moves({
         label: name, legal: signup.legal,
         fields: [
           signup.mode === "manual" && !signup.phone_number && { name: "phone_number", label: "Phone number, to complete" },
@@ -90,7 +90,7 @@ class Partner extends View {
     return h("li", { key: number.phone_number_id },
       h("p", h("a", { href: viewOf("phones", { phone: number.phone_number }) }, number.phone_number), " ", text(number.name, 120), " ",
         badge(number.status), " ", badge(number.quality)),
-      !this.past && h("div.moves",
+      !this.readOnly && h("div.moves",
         h("label", h("span", "Quality"), h("select", {
           "aria-label": `Quality of ${number.phone_number}`, onchange: (event) => change({ quality: event.target.value }),
         }, QUALITIES.map((quality) => h("option", { value: quality, selected: quality === number.quality }, quality)))),
@@ -104,7 +104,7 @@ class Partner extends View {
       preview(template.components),
       h("p.quiet", template.category, template.chatapp_id && [", of the account ", text(template.chatapp_id)]),
       template.reason && h("p", h("span.quiet", "Reason: "), text(template.reason)),
-      !this.past && template.legal.length > 0 && h("details.partner-move", h("summary", "Change its status"), moves({
+      !this.readOnly && template.legal.length > 0 && h("details.partner-move", h("summary", "Change its status"), moves({
         label, legal: template.legal, fields: [{ name: "reason", label: "Reason" }],
         move: (status, { reason }) => this.#act(
           () => this.world.change(["templates", template.template_id], { status, reason }), `${label}: ${status}.`),

@@ -73,7 +73,7 @@ class Phones extends View {
         newest && h("span.end.quiet.col5", time(newest.at).slice(0, 8))),
       h("span.line.col3",
         missing && badge(missing.result), !missing && last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),
-        h("bdi.text", { class: missing || !last ? "quiet" : null }, newest ? cut(newest.body.replaceAll("\n", " "), SHOWN) || "no text" : "nothing has arrived yet")));
+        h("bdi.text", { class: missing || !last ? "quiet" : null }, newest ? cut(newest.body.replaceAll("\n", " ").trim(), SHOWN) || "no text" : "nothing has arrived yet")));
   }
 
   #empty() {

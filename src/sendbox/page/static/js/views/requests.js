@@ -37,9 +37,9 @@ class Requests extends View {
     return h("div.split", { class: chosen && "chosen" },
       panel({
         name: "requests", title: "Requests", chosen, hint: "to:420777* status:4*",
-        to: (fields) => this.#at(fields), at,
+        to: (fields) => this.#at({ request: chosen, ...fields }), at,
         more: h("label", h("input", {
-          type: "checkbox", checked: remarks, onchange: (event) => go(this.#at({ remarked: event.target.checked ? "1" : null })),
+          type: "checkbox", checked: remarks, onchange: (event) => go(this.#at({ request: chosen, remarked: event.target.checked ? "1" : null })),
         }), " With remarks only"),
         list: {
           of: `${remarks} ${OF.map(at).join(" ")}`, height: 68, label: "Requests", noun: ["call"], key: ({ n }) => n, columns: COLUMNS,

@@ -28,7 +28,7 @@ class Scenario extends View {
   }
 
   draw({ scenario, library: stories }) {
-    const editing = this.field("edit") !== null && !this.past;
+    const editing = this.field("edit") !== null && !this.readOnly;
     const to = (label, fields, on) => h("a", { href: viewOf("scenario", fields), "aria-current": on ? "true" : null }, label);
     return h("div.page.scenario",
       h("h1", "Scenario"),
@@ -38,7 +38,7 @@ class Scenario extends View {
       ]),
       scenario.at_reset.length > 0 && h("p.scenario-waits", "Waits for the next reset: ",
         scenario.at_reset.map((part) => [h("code", part), " "])),
-      !this.past && h("nav.report-choice", { "aria-label": "What is shown" }, to("In effect", {}, !editing), to("Edit", { edit: "1" }, editing)),
+      !this.readOnly && h("nav.report-choice", { "aria-label": "What is shown" }, to("In effect", {}, !editing), to("Edit", { edit: "1" }, editing)),
       editing ? this.#edit(scenario, stories) : this.#effect(scenario));
   }
 
@@ -55,7 +55,7 @@ class Scenario extends View {
         line: foreign ? null : Number(this.field("line")) || null,
       } }),
       h("h2", `Rules: ${fired} of ${scenario.rules.length} decided something`),
-      table(scenario.rules, { remove: this.past ? null : (id) => this.#remove(id) }),
+      table(scenario.rules, { remove: this.readOnly ? null : (id) => this.#remove(id) }),
     ];
   }
 

@@ -80,7 +80,7 @@ class Try extends View {
       this.redraw();
     };
     const clock = store.info?.clock;
-    const waits = !this.past && clock?.mode === "manual" && clock.next_due !== null && messages.some(({ result }) => tone(result) === "way" || result === "accepted");
+    const waits = !this.readOnly && clock?.mode === "manual" && clock.next_due !== null && messages.some(({ result }) => tone(result) === "way" || result === "accepted");
     const found = new Remarks(this.#tried?.remarks);
     const form = fields({ draft: this.#draft, templates, found, change });
     return h("div.page",
@@ -97,7 +97,7 @@ class Try extends View {
           },
           h("h2", "Send a message"),
           form,
-          h("div.actions", h("button.first", { type: "submit", disabled: this.past }, "Send"), h("button.small.local", {
+          h("div.actions", h("button.first", { type: "submit", disabled: this.readOnly }, "Send"), h("button.small.local", {
             type: "button", onclick: () => change({ raw: this.#draft.raw === null ? JSON.stringify(bodyOf(this.#draft, templates), null, 2) : null }),
           }, this.#draft.raw === null ? "Write the body as JSON" : "Back to the form"))),
           h("div.card.padded.after", numbers(this.#numbers, (to) => change({ to })))),
@@ -113,7 +113,7 @@ class Try extends View {
 
   #codes() {
     const state = this.#verify;
-    return codeForms(state, this.past, {
+    return codeForms(state, this.readOnly, {
       change: (changes) => {
         Object.assign(state, changes);
         this.redraw();

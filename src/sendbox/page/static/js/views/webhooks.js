@@ -43,14 +43,15 @@ class Webhooks extends View {
   draw() {
     const [state, chosen] = [this.field("state") ?? "", this.field("delivery")];
     const hook = chosen === null && this.field("hook") !== null;
+    const opened = { delivery: chosen, hook: hook ? "1" : null };
     const at = (name) => this.field(name);
     return h("div.split", { class: (chosen || hook) && "chosen" },
       panel({
         name: "webhooks", title: "Webhooks", chosen: chosen || hook,
         hint: "result:failed status:5*",
-        to: (fields) => this.#at(fields), at,
+        to: (fields) => this.#at({ ...opened, ...fields }), at,
         more: [
-          h("label", "State ", h("select", { onchange: (event) => go(this.#at({ state: event.target.value })) },
+          h("label", "State ", h("select", { onchange: (event) => go(this.#at({ ...opened, state: event.target.value })) },
             h("option", { value: "", selected: state === "" }, "any"),
             STATES.map((word) => h("option", { value: word, selected: word === state }, word)))),
           h("a", { href: this.#at({ hook: "1" }), "aria-current": hook ? "true" : null }, "Built-in receiver"),
