@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from sendbox.app import SERVED
 from sendbox.contract.validators import Contract
+from sendbox.control.arguments import Duration, Moment, Written, convert
 from sendbox.control.openapi import Schemas
 from sendbox.control.operation import ControlError
 from sendbox.engine.answer import COMPONENTS, Answer, Instant, enum, reference
@@ -240,6 +241,19 @@ def test_arguments_are_typed() -> None:
     lines = next(each for each in report["parameters"] if each["name"] == "lines")
     assert bare(lines["schema"]) == {"type": "integer", "minimum": 1, "maximum": 5_000, "default": 500}
     assert list(report["responses"]["200"]["content"]) == ["application/json", "text/html", "text/plain"]
+
+
+@pytest.mark.parametrize("value", ["1m", "500ms", 0, 500, 1.5, "2026-03-01T09:00:00Z", 1_772_355_600_000, True])
+@pytest.mark.parametrize("kind", [Duration, Moment])
+def test_times_have_the_schema_of_what_is_taken(kind: type[Written], value: object) -> None:
+    """A number has no unit, so 0 alone is a duration, and none an instant; texts are read beyond their schema."""
+    fits = answers.validator(kind.SCHEMA).is_valid(value)
+    try:
+        convert(value, kind)
+    except ValueError:
+        assert not fits or isinstance(value, str)
+    else:
+        assert fits
 
 
 def test_errors_have_a_schema() -> None:

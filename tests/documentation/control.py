@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from sendbox.app import SERVED
-from sendbox.control.openapi import document
+from sendbox.control.openapi import document, inlined
 from sendbox.control.operation import THEN, Operation
 from sendbox.control.routes import PREFIX
 from sendbox.control.stream import STREAMED
@@ -117,18 +117,10 @@ def _arguments(node: JsonObject) -> Iterator[tuple[str, ...]]:
 
 
 def _argument(name: str, where: str, schema: Mapping[str, Any], required: bool) -> tuple[str, ...]:
-    schema = _written(schema)
+    schema = inlined(schema)
     defaults = [part["default"] for part in (schema, *schema.get("allOf", ())) if part.get("default", "") != ""]
     default = "required" if required else code(_word(defaults[0])) if defaults else "-"
     return code(name), where, kind(schema), _legal(schema), default, schema.get("description", "-")
-
-
-def _written(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema, with that of a component of several types in place of its name."""
-    component = contract()["components"]["schemas"].get(schema.get("$ref", "").removeprefix(COMPONENTS), {})
-    if not isinstance(component.get("type"), list):
-        return schema
-    return {**component, **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
 def _word(value: object) -> str:
@@ -139,7 +131,7 @@ def kind(schema: Any) -> str:
     """The type of a schema in words; the name of a class leads to its fields."""
     if not isinstance(schema, Mapping) or not schema:
         return "any"
-    schema = _written(schema)
+    schema = inlined(schema)
     if name := schema.get("$ref", "").removeprefix(COMPONENTS):
         return f"[{name}](answers.md#{name.lower()})" if name in _classes() else name
     if "if" in schema:  # the last case comes first
@@ -171,11 +163,11 @@ def _legal(schema: Mapping[str, Any]) -> str:
         return ", ".join(code(_word(word)) for word in schema["enum"])
     if "properties" in schema:
         return ", ".join(f"{code(name)} {kind(node)}" for name, node in schema["properties"].items())
+    if "examples" in schema:
+        return f"such as {code(schema['examples'][0])}"
     if "minimum" in schema:
         return f"{schema['minimum']} to {schema['maximum']}" if "maximum" in schema else f"from {schema['minimum']}"
-    if "maxLength" in schema:
-        return f"at most {schema['maxLength']} characters"
-    return f"such as {code(schema['examples'][0])}" if "examples" in schema else "-"
+    return f"at most {schema['maxLength']} characters" if "maxLength" in schema else "-"
 
 
 def _form(media: str, content: JsonObject) -> str:

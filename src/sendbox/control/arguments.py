@@ -119,9 +119,11 @@ class Duration(Written):
     """Milliseconds."""
 
     SCHEMA: ClassVar = {
-        "description": "A duration: a text such as 1m, or milliseconds.",
+        "description": "A duration: a text such as 1m. The only number is 0, which needs no unit.",
         "type": ["string", "number"],
-        "examples": ["1m", 500],
+        "minimum": 0,
+        "maximum": 0,
+        "examples": ["1m", 0],
     }
     read = staticmethod(duration)
 
@@ -130,8 +132,8 @@ class Moment(Written):
     """Milliseconds since 1970."""
 
     SCHEMA: ClassVar = {
-        "description": "An instant: a text as in ISO 8601, or milliseconds since 1970.",
-        "type": ["string", "number"],
+        "description": "An instant: a text as in RFC 3339, with Z or an offset.",
+        "type": "string",
         "examples": ["2026-03-01T09:00:00Z"],
     }
     read = staticmethod(instant)

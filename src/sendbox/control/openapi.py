@@ -19,9 +19,10 @@ from sendbox.engine.kinds.rows import KindTable
 from sendbox.services.http.openapi import LICENSE, components
 
 Schema = JsonObject
-#: Arguments of several types, each of which is a component; so clients have a class for each, and not one for each use.
+#: Arguments in a form of their own. Each is a component, so that clients have one class for it, and not one each time.
 WRITTEN: Final = (Duration, Moment)
 _INSTANT: Final = {"type": "string", "format": "date-time"}
+_OF_NUMBERS: Final = ("minimum", "maximum")
 
 
 class Schemas:
@@ -72,14 +73,21 @@ def arguments_of(arguments: type[msgspec.Struct]) -> dict[str, Schema]:
     return {name: _field(field) for name, field in components[arguments.__name__]["properties"].items()}
 
 
+def inlined(schema: Mapping[str, Any]) -> Schema:
+    """The schema, with that of an argument in a form of its own in place of its name."""
+    written = {f"{COMPONENTS}{kind.__name__}": kind.SCHEMA for kind in WRITTEN}
+    if (name := schema.get("$ref", "")) not in written:
+        return dict(schema)
+    return {**written[name], **{key: part for key, part in schema.items() if key != "$ref"}}
+
+
 def in_query(schema: Schema) -> Schema:
     """The schema of an argument in a query, where all is text: of several types, generators make no code there."""
-    written = {f"{COMPONENTS}{kind.__name__}": kind.SCHEMA for kind in WRITTEN}
-    schema = {**written.get(schema.get("$ref", ""), {}), **{key: part for key, part in schema.items() if key != "$ref"}}
+    schema = inlined(schema)
     if not isinstance(schema.get("type"), list):
         return schema
     examples = {"examples": [str(example) for example in schema["examples"]]} if "examples" in schema else {}
-    return {**schema, "type": "string", **examples}
+    return {**{key: part for key, part in schema.items() if key not in _OF_NUMBERS}, "type": "string", **examples}
 
 
 def _schema_of(kind: type) -> Schema:

@@ -71,7 +71,7 @@ CLOCK: Final = keywords(
     properties={
         "mode": _MODE,
         "rate": _RATE,
-        "start": {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]},
+        "start": {"type": "string", "examples": ["2026-03-01T09:00:00Z"]},
     },
     additionalProperties=False,
 )

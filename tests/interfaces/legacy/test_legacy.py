@@ -125,7 +125,7 @@ def test_s2_1_body_over_1000_is_truncated() -> None:
         pytest.param({"number": "12,x;+", "message": "x"}, (400, b"ERROR|201"), id="no-number-that-is-one"),
         pytest.param({"number": "420777000101"}, (400, b"ERROR|202"), id="no-message"),
         pytest.param({**LEAST, "time": "tomorrow"}, (400, b"ERROR|102"), id="time"),
-        pytest.param({**LEAST, "callback": "ftp://a.example/"}, (400, b"ERROR|102"), id="callback"),
+        pytest.param({**LEAST, "callback": "http://[a]/"}, (400, b"ERROR|102"), id="callback"),
         pytest.param({**LEAST, "callback": "{"}, (400, b"ERROR|102"), id="callback-that-is-not-json"),
         pytest.param({**LEAST, "sender": "Twelve chars"}, (400, b"ERROR|203"), id="long-sender"),
         pytest.param({**LEAST, "sender": "+420900000001"}, (400, b"ERROR|203"), id="sender-with-plus"),

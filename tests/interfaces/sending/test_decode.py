@@ -148,7 +148,7 @@ def test_s2_1_callback_is_the_target() -> None:
 
 def test_a01_bad_callback_is_refused() -> None:
     """A callback that is no address refuses the message (A01)."""
-    assert places(findings(message(callback="ftp://client.example"))) == [("callback", "$.callback")]
+    assert places(findings(message(callback="http://[client]/"))) == [("callback", "$.callback")]
 
 
 # -- tags
@@ -328,7 +328,7 @@ def test_every_finding_of_a_message_is_collected() -> None:
     request = message(
         body=None,
         sender="TwelveLetter",
-        callback="mailto:me",
+        callback="http://[client]/",
         datetime="never",
         delivery_time={"tz": "Europe/Nowhere"},
         params={"_url": {"domain": "other.example"}},

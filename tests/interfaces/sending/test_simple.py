@@ -198,9 +198,8 @@ def test_a12_without_credit_it_is_not_accepted(call: Any) -> None:
             id="sender",
         ),
         pytest.param(
-            {**LEAST, "callback": "ftp://a.example/"},
-            '"ftp://a.example/" is not an http or https address, the only ones that a callback may have (A01)'
-            " at $.callback",
+            {**LEAST, "callback": "http://[a]/"},
+            '"http://[a]/" is not an address: its brackets hold no IPv6 address (§2.1) at $.callback',
             id="callback",
         ),
     ],
