@@ -303,7 +303,7 @@ def number_is_not_told(patch: pytest.MonkeyPatch) -> None:
     def proved(old: Any, verify: Any, session: Any, body: dict[str, Any]) -> Any:
         return old(verify, session, {name: value for name, value in body.items() if name != "phoneNumber"})
 
-    _around(patch, verify_http, "_proved", proved)
+    _around(patch, verify_http, "_with_proof", proved)
 
 
 @_proof("s5_3-02", "partner-no-token-for-signup")
