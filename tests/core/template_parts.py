@@ -1,4 +1,4 @@
-"""Templates and uses of them, for the tests of messaging's `content/templates.py` and `content/buttons.py`."""
+"""Templates and uses of them, for the tests of `services/templates`."""
 
 from __future__ import annotations
 

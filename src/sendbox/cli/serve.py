@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import click
@@ -160,14 +160,19 @@ class _NotingEnvironment(dict[str, str]):
         return super().get(name, default)
 
 
-class RunningServer(Struct):
-    """A sandbox that listens: its addresses begin with `origin`; `ca_url` is that of its authority, if it has one."""
+class Listening(Struct):
+    """A server, its port, its origin as this machine calls it, and the address of its authority, if it has one."""
 
-    runtime: Runtime
     server: HttpServer
     port: int
     origin: str
-    ca_url: str | None = None
+    ca_url: str | None
+
+
+class RunningServer(Listening, kw_only=True):
+    """A sandbox that listens: its addresses begin with `origin`."""
+
+    runtime: Runtime
 
 
 @contextlib.asynccontextmanager
@@ -190,7 +195,8 @@ async def serving(
         except ValueError as error:
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         closing.push_async_callback(app.runtime.aclose)
-        server, port, origin, ca_url = await listen(options, app, closing)
+        listening = await listen(options, app, closing)
+        port, origin = listening.port, listening.origin
         app.runtime.senders.serves_at(port)
         if app.persistence is not None:
             scheme = urlsplit(origin).scheme
@@ -210,7 +216,8 @@ async def serving(
             closing.callback(watcher.stop)
             watcher.start()
         public = options.settings.public_url
-        yield RunningServer(app.runtime, server, port, public.rstrip("/") if public else origin, ca_url)
+        origin = public.rstrip("/") if public else origin
+        yield RunningServer(listening.server, port, origin, listening.ca_url, runtime=app.runtime)
 
 
 def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, list[Path]]:
@@ -244,15 +251,6 @@ def _open_store(options: Options, closing: contextlib.AsyncExitStack) -> Store |
     store = open_store(settings.data, flush=settings.durability == "call")
     closing.callback(store.close)
     return store
-
-
-class Listening(NamedTuple):
-    """A server, its port, its origin as this machine calls it, and the address of its authority, if it has one."""
-
-    server: HttpServer
-    port: int
-    origin: str
-    ca_url: str | None
 
 
 async def listen(

@@ -18,21 +18,7 @@ from sendbox.cli.explore.runs import CommandResult, Runs
 from sendbox.cli.files import load
 from sendbox.cli.options import DURATION, SEED, WholeNumber, converter, scenario_option
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, USAGE, Failure, one_line
-from sendbox.exploring import find_files
-from sendbox.exploring.exploration import (
-    NOTHING_FOUND,
-    PROGRESS_INTERVAL,
-    PROOF_RUNS,
-    REASON_CHANGING,
-    Find,
-    FindKind,
-    Interrupted,
-    Result,
-    Run,
-    deadline,
-    explore,
-    story,
-)
+from sendbox.exploring import exploration, find_files
 from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds, untried_lines
 from sendbox.exploring.misfortune import Plan
 
@@ -119,7 +105,7 @@ class ExploreOptions:
     keep: tuple[str, ...] | None = None
     strict: bool = False
 
-    def counts(self, kind: FindKind) -> bool:
+    def counts(self, kind: exploration.FindKind) -> bool:
         """True if a find of this kind makes the command fail."""
         return self.strict or kind == "bug"
 
@@ -134,8 +120,8 @@ def run(settings: ExploreOptions, echo: Echo, progress: TextIO) -> int:
     """Explores a command; its exit code. Raises `Failure`."""
     load(*settings.scenarios, env=os.environ)
     with _ending(), settings.opened(settings.command) as runs:
-        exploration = _Exploration(settings, runs, echo, _Progress(progress))
-        return exploration.explored()
+        search = _Exploration(settings, runs, echo, _Progress(progress))
+        return search.explored()
 
 
 def rerun_finds(settings: ExploreOptions, echo: Echo, progress: TextIO) -> int:
@@ -171,7 +157,7 @@ def rerun_finds(settings: ExploreOptions, echo: Echo, progress: TextIO) -> int:
 
 
 #: How a find begins.
-_BREAKS: Final[dict[FindKind, str]] = {"bug": "breaks", "question": "question"}
+_BREAKS: Final[dict[exploration.FindKind, str]] = {"bug": "breaks", "question": "question"}
 #: What is said about a find that was run again.
 _AGAIN: Final[dict[bool | None, str]] = {
     True: "still breaks",
@@ -191,11 +177,11 @@ class _Exploration:
         self._name = shlex.join(settings.command)
         #: how many runs the search has, once that is known
         self._most = ""
-        self._late = deadline(settings.time)
-        self._passed = Run(None)
+        self._late = exploration.deadline(settings.time)
+        self._passed = exploration.Run(None)
         self._done = 0
         #: the smallest plan that broke the client since one was found, its last run, and how often it was broken by it
-        self._broken: tuple[Plan, Run] | None = None
+        self._broken: tuple[Plan, exploration.Run] | None = None
         self._times = 0
         runs.on_run = self._count_run
 
@@ -208,7 +194,7 @@ class _Exploration:
             _passes(settings.command, self._passed, self._progress)
             if not self._passed.worlds:
                 raise Failure(CANNOT, f"{self._name} opened no world: it has to call the sandbox at SENDBOX_URL")
-            result = explore(
+            result = exploration.explore(
                 self._passed,
                 self._run,
                 name=self._name,
@@ -220,11 +206,11 @@ class _Exploration:
                 run_all=self._runs.run_plans,
                 progress=self._count,
             )
-        except Interrupted as interrupted:
+        except exploration.Interrupted as interrupted:
             self._report_interrupt(interrupted.result)
             return INTERRUPTED
         except KeyboardInterrupt:
-            self._report_interrupt(Result(["nothing was tried"]))
+            self._report_interrupt(exploration.Result(["nothing was tried"]))
             return INTERRUPTED
         self._progress.clear()
         return self._report_find(result)
@@ -235,10 +221,10 @@ class _Exploration:
     def _count(self, _done: int, runs: int, _found: str) -> None:
         self._most = f", the search has {runs}"
 
-    def _run(self, plan: Plan, _observing: bool) -> Run:
+    def _run(self, plan: Plan, _observing: bool) -> exploration.Run:
         return self._runs.run_plan(plan)
 
-    def _count_run(self, plan: Plan, run: Run, searching: bool) -> None:
+    def _count_run(self, plan: Plan, run: exploration.Run, searching: bool) -> None:
         """A run has ended: of the search, or of making a plan small and proving it."""
         self._done += bool(plan)
         if searching:
@@ -249,7 +235,7 @@ class _Exploration:
         small = "" if self._broken is None else f"; found: {len(self._broken[0])} misfortune(s), made small"
         self._progress.show(f"{self._done} runs{self._most}{small}")
 
-    def _report_find(self, result: Result) -> int:
+    def _report_find(self, result: exploration.Result) -> int:
         if result.tried is None:
             raise Failure(CANNOT, f"{self._name} is {result.words[0]}")
         for find in result.finds:
@@ -260,7 +246,7 @@ class _Exploration:
             self._echo(f"{result.runs_left:,} runs were not made; a longer --time makes more")
         return NO if any(self._asked.counts(find.kind) for find in result.finds) else OK
 
-    def _find_lines(self, find: Find) -> None:
+    def _find_lines(self, find: exploration.Find) -> None:
         """A find: its story, the output of the client, and its files."""
         result: CommandResult = find.run.output
         test = result.failed or self._name
@@ -275,7 +261,7 @@ class _Exploration:
             self._echo(f"scenario: {file}")
         self._echo(f"again: sendbox explore --found; shown: sendbox play {shlex.quote(str(files[0]))}")
 
-    def _report_interrupt(self, result: Result) -> None:
+    def _report_interrupt(self, result: exploration.Result) -> None:
         """After an interrupt: what was found so far is kept."""
         self._runs.end()
         self._progress.clear()
@@ -283,18 +269,20 @@ class _Exploration:
             self._find_lines(find)
         if self._broken is not None and all(find.plan != self._broken[0] for find in result.finds):
             plan, run = self._broken
-            proved = self._times > PROOF_RUNS
-            state = "proved" if proved else f"not proved: it was broken {self._times} of {PROOF_RUNS + 1} times"
+            proved = self._times > exploration.PROOF_RUNS
+            state = (
+                "proved" if proved else f"not proved: it was broken {self._times} of {exploration.PROOF_RUNS + 1} times"
+            )
             self._echo(f"interrupted while it was made small; {state}")
-            question = REASON_CHANGING if any(item.changing for item in plan) else ""
-            lines = story(plan, self._passed.worlds, run.worlds, question)
-            self._find_lines(Find("question" if question else "bug", plan, run, lines))
+            question = exploration.REASON_CHANGING if any(item.changing for item in plan) else ""
+            lines = exploration.story(plan, self._passed.worlds, run.worlds, question)
+            self._find_lines(exploration.Find("question" if question else "bug", plan, run, lines))
         elif not result.finds:
-            self._echo(NOTHING_FOUND)
+            self._echo(exploration.NOTHING_FOUND)
         self._echo(f"interrupted after {self._done} runs: {'; '.join(result.words)}")
 
 
-def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
+def _passes(command: Sequence[str], run: exploration.Run, progress: _Progress) -> None:
     """Raises `Failure` where a run without misfortune did not pass."""
     if run.failed is False:
         return
@@ -323,7 +311,7 @@ class _Progress:
         self._stream = stream
         self._terminal = stream.isatty()
         self._width = 0
-        self._over = deadline(PROGRESS_INTERVAL)
+        self._over = exploration.deadline(exploration.PROGRESS_INTERVAL)
 
     def show(self, text: str) -> None:
         """Writes the line."""
@@ -332,7 +320,7 @@ class _Progress:
             self._stream.write(f"\r{line.ljust(self._width)}")
             self._width = len(line)
         elif self._over():
-            self._over = deadline(PROGRESS_INTERVAL)
+            self._over = exploration.deadline(exploration.PROGRESS_INTERVAL)
             self._stream.write(f"{line}\n")
         self._stream.flush()
 

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from sendbox import __version__
 from sendbox.control.answers import Proof
-from sendbox.control.export.pytest import About, pytest_file
+from sendbox.control.export.pytest import About, PytestFile
 from sendbox.control.export.record import build_record
 from sendbox.control.export.scenario import name_or_text, of_the_library, scenario_of, source_of
 from sendbox.control.export.script import build_script, file_stem
@@ -132,7 +132,7 @@ def _file(call: Call, as_: Any, proof: Proof, record_json: JsonObject | None) ->
     left_out = actions.left_out
     if as_ == "pytest":
         about = About(name_or_text(language, world.blueprint), proof.digest, proof.engine, __version__)
-        file, text = f"test_{file_stem(world.id)}.py", pytest_file(world, actions, about, call.served.exported)
+        file, text = f"test_{file_stem(world.id)}.py", PytestFile(world, actions, about, call.served.exported).text()
     else:
         value, left_out = scenario_of(language, world, actions, _base(language, world.blueprint), call.served.exported)
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]

@@ -33,18 +33,9 @@ class About(msgspec.Struct, frozen=True):
     version: str
 
 
-def pytest_file(world: World, script: Script, about: About, exported: Mapping[str, Exported]) -> str:
-    """The file's text."""
-    return _File(world, script, about, exported).text()
+class PytestFile:
+    """A file under way; `text` is that of a whole script."""
 
-
-def pytest_call(world: World, step: CallStep) -> str:
-    """One call as a test of its own."""
-    file = _File(world, Script([step]), About("", "", 0, ""), {})
-    return file.write_call(step)
-
-
-class _File:
     def __init__(self, world: World, script: Script, about: About, exported: Mapping[str, Exported]) -> None:
         self._world = world
         self._exported = exported

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import quote
 
-from sendbox.control.export.pytest import pytest_call
+from sendbox.control.export.pytest import About, PytestFile
 from sendbox.control.export.scenario import entry_of_call
-from sendbox.control.export.script import CallStep
+from sendbox.control.export.script import CallStep, Script
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.tracing import HEADERS as TRACING
 from sendbox.engine.world import World
@@ -106,7 +106,7 @@ FORMS: Final = (*_PROGRAMS, "pytest", "scenario")
 def request_text(language: Callable[[], Language], world: World, origin: str, step: CallStep, as_: str) -> str:
     """A call as text. ValueError where a scenario cannot say it, with the reason."""
     if as_ == "pytest":
-        return pytest_call(world, step)
+        return PytestFile(world, Script([step]), About("", "", 0, ""), {}).write_call(step)
     if as_ == "scenario":
         entry: JsonObject = entry_of_call(language(), world, step)
         return dump({"traffic": [entry]})

@@ -6,7 +6,7 @@ advance, or a setting of an assumption on which the run rests has another value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -72,52 +72,46 @@ def _used(
     return kind.at(world, f"{subject} at {duration_text(attempt.at)}", about_message(message), values)
 
 
-def _once(spots: Iterator[Spot]) -> Iterator[Spot]:
-    """Several messages of one instant use the same thing."""
-    return iter({spot.place: spot for spot in spots}.values())
+def _once(spots: Callable[[Kind, Census], Iterator[Spot]]) -> Callable[[Kind, Census], Iterator[Spot]]:
+    """Each place once: several messages of one instant use the same thing."""
+    return lambda kind, world: iter({spot.place: spot for spot in spots(kind, world)}.values())
 
 
+@_once
 def _sender(kind: Kind, world: Census) -> Iterator[Spot]:
-    def spots() -> Iterator[Spot]:
-        for message, attempt in _attempts(world):
-            withdrawn = (FAMILY[attempt.channel], attempt.sender)
-            if withdrawn not in world.senders:
-                continue
-            left: dict[str, list[str]] = {family: [] for family, _ in world.senders}
-            for family, sender in world.senders:
-                if (family, sender) != withdrawn:
-                    left[family].append(sender)
-            value = Value("is withdrawn", _happens(attempt.at, account={"senders": left}))
-            yield from _used(kind, world, f"the {withdrawn[0]} sender {attempt.sender}", message, attempt, value)
-
-    return _once(spots())
+    for message, attempt in _attempts(world):
+        withdrawn = (FAMILY[attempt.channel], attempt.sender)
+        if withdrawn not in world.senders:
+            continue
+        left: dict[str, list[str]] = {family: [] for family, _ in world.senders}
+        for family, sender in world.senders:
+            if (family, sender) != withdrawn:
+                left[family].append(sender)
+        value = Value("is withdrawn", _happens(attempt.at, account={"senders": left}))
+        yield from _used(kind, world, f"the {withdrawn[0]} sender {attempt.sender}", message, attempt, value)
 
 
+@_once
 def _number(kind: Kind, world: Census) -> Iterator[Spot]:
-    def spots() -> Iterator[Spot]:
-        for message, attempt in _attempts(world):
-            if attempt.number:
-                change = {"phone_number": attempt.number, "status": _NUMBER}
-                value = Value(f"is {_NUMBER.lower()}", _happens(attempt.at, number=change))
-                yield from _used(kind, world, f"the business number {attempt.number}", message, attempt, value)
-
-    return _once(spots())
+    for message, attempt in _attempts(world):
+        if attempt.number:
+            change = {"phone_number": attempt.number, "status": _NUMBER}
+            value = Value(f"is {_NUMBER.lower()}", _happens(attempt.at, number=change))
+            yield from _used(kind, world, f"the business number {attempt.number}", message, attempt, value)
 
 
+@_once
 def _template(kind: Kind, world: Census) -> Iterator[Spot]:
-    def spots() -> Iterator[Spot]:
-        for message, attempt in _attempts(world):
-            if attempt.template is None:
-                continue
-            name, language = attempt.template
-            change = {"name": name, "language": language}
-            values = [
-                Value(f"is {status.lower()}", _happens(attempt.at, template={**change, "status": status}))
-                for status in _TEMPLATE
-            ]
-            yield from _used(kind, world, f"the template {name} ({language})", message, attempt, *values)
-
-    return _once(spots())
+    for message, attempt in _attempts(world):
+        if attempt.template is None:
+            continue
+        name, language = attempt.template
+        change = {"name": name, "language": language}
+        values = [
+            Value(f"is {status.lower()}", _happens(attempt.at, template={**change, "status": status}))
+            for status in _TEMPLATE
+        ]
+        yield from _used(kind, world, f"the template {name} ({language})", message, attempt, *values)
 
 
 #: Instants with what happens a second later: midnights, and all awkward hours at which a world may begin.
