@@ -393,6 +393,33 @@ async def test_a_team_has_its_own_stored_worlds(tmp_path: Path) -> None:
         assert [world["stored"] for world in await listed(box)] == [True]
 
 
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "otp-fallback",
+        "sendbox: 1\n# a remark\nextends: default\n\nattempts:\n\n  - {when: {phone: '*1'}, then: undelivered}\n",
+        "sendbox: 1\nname: mine\n# a remark\nexpect:\n\n  - {that: messages, count: 2}\n",
+    ],
+)
+async def test_a_scenario_is_shown_as_it_was_given(tmp_path: Path, scenario: str) -> None:
+    """With its remarks, and the places of rules and expectations are those that it had."""
+    views = ("scenario", "verdict", "report", "record")
+
+    async def shown(box: Box) -> list[Any]:
+        worlds = (KEY, "test-2")
+        return [(await box.get(f"/_sandbox/worlds/{world}/{view}")).json for world in worlds for view in views]
+
+    async with stored(tmp_path / "a.db") as box:
+        await box.open(scenario="default")
+        await box.put(f"{WORLD}/scenario", scenario)
+        await box.open("test-2", scenario=scenario)
+        await box.send()
+        before = await shown(box)
+    async with stored(tmp_path / "a.db") as box:
+        assert await shown(box) == before
+        assert (await box.put("/_sandbox/worlds/test-2", {"scenario": scenario})).status == 200
+
+
 async def test_an_exploration_has_worlds_of_its_own(tmp_path: Path) -> None:
     """Those of one that a kill ended are left in the store, and a later one begins with other ids."""
     for prefix in ("test-explore-1-1-", "test-explore-2-1-"):

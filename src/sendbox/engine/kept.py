@@ -178,7 +178,7 @@ class Firsts:
     At one instant the items of an earlier list come first.
     """
 
-    __slots__ = ("_read", "_sources", "names", "places")
+    __slots__ = ("_before", "_instant", "_newest", "_read", "_sources", "names", "places")
 
     def __init__(self, *sources: Source) -> None:
         self._sources = sources
@@ -190,13 +190,24 @@ class Firsts:
         self._read = [0] * len(self._sources)
         self.names: list[str] = []
         self.places: dict[str, int] = {}
+        #: the instant of the newest item that was read, the last list with one of it, and how far all was read before
+        self._instant: int | None = None
+        self._newest = 0
+        self._before = [*self._read], 0
 
     def read(self) -> Generator[None, None, None]:
         """Reads the items that are new; pauses now and then."""
         while following := self._following():
+            if any(self._comes_late(*pair) for pair in following):
+                self._go_back()
+                following = self._following()
             for _ in range(ITEMS_PER_PAUSE):
                 number, source = min(following, key=lambda pair: pair[1].at(self._next(*pair)))
-                name = source.name(self._next(number, source))
+                item = self._next(number, source)
+                if (at := source.at(item)) != self._instant:
+                    self._instant, self._newest, self._before = at, number, ([*self._read], len(self.names))
+                self._newest = max(self._newest, number)
+                name = source.name(item)
                 self._read[number] = max(self._read[number], source.items.lost) + 1
                 if name is not None and name not in self.places:
                     self.places[name] = len(self.names)
@@ -205,6 +216,20 @@ class Firsts:
                 if not following:
                     break
             yield
+
+    def _comes_late(self, number: int, source: Source) -> bool:
+        """True if the next item of a list comes before one that was read, as the lists stand at its instant."""
+        return number < self._newest and source.at(self._next(number, source)) == self._instant
+
+    def _go_back(self) -> None:
+        """Forgets what was read of the newest instant, so that it is read again in its order.
+
+        Who has the names and places still has those from before.
+        """
+        read, count = self._before
+        self._read, self._instant = [*read], None
+        self.names = self.names[:count]
+        self.places = {name: place for place, name in enumerate(self.names)}
 
     def _following(self) -> list[tuple[int, Source]]:
         """The lists that have items which were not read, with their places."""

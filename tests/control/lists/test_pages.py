@@ -258,6 +258,17 @@ def test_first_appearances_are_read_as_they_come() -> None:
     assert firsts.names[:2] == ["a", "n0"]
 
 
+def test_first_appearances_are_the_same_whenever_they_are_read() -> None:
+    """An item of the first list comes first at its instant, also where one of the second was read before it came."""
+    sent: Kept[tuple[int, str]] = Kept()
+    heard: Kept[tuple[int, str]] = Kept()
+    firsts = Firsts(*(Source(items, lambda item: item[0], lambda item: item[1]) for items in (sent, heard)))
+    for items, item in ((heard, (1, "a")), (heard, (2, "b")), (sent, (2, "c")), (sent, (2, "d")), (heard, (2, "e"))):
+        items += [item]
+        list(firsts.read())
+    assert (firsts.names, firsts.places) == (["a", "c", "d", "b", "e"], {"a": 0, "c": 1, "d": 2, "b": 3, "e": 4})
+
+
 @pytest.mark.asyncio
 async def test_what_a_phone_wrote_is_found_by_its_number() -> None:
     """Without a look at what others wrote."""

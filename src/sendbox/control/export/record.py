@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from hashlib import blake2b
 from sys import intern
@@ -147,12 +148,18 @@ def _write_headers(headers: tuple[tuple[bytes, bytes], ...]) -> list[list[str]]:
     return [[text.decode("latin-1") for text in header] for header in headers]
 
 
-def write_blueprint(blueprint: Blueprint) -> dict[str, str]:
+def write_blueprint(blueprint: Blueprint) -> JsonObject:
     """A scenario with what it builds on, and what it is called: its text may leave that to its file."""
     known = _SCENARIOS.get(id(blueprint))
     if known is None or known[0] is not blueprint:
         known = _SCENARIOS.store(id(blueprint), (blueprint, dump(source_of(blueprint))))
     return {"name": blueprint.name, "text": known[1]}
+
+
+def write_given(blueprint: Blueprint) -> JsonObject:
+    """A scenario as it was `given`, and the name by which its places are known; empty unless it was sent as text."""
+    written = blueprint.written
+    return {} if written is None or written.is_file else {"given": {"name": written.file, "text": written.text}}
 
 
 def _text(body: Body) -> str | dict[str, str] | None:
@@ -287,7 +294,13 @@ class _Form(NamedTuple):
     read: Callable[[Any, Scenarios], Any]
 
 
-def _scenario(source: Mapping[str, str], scenarios: Scenarios) -> Blueprint:
+def _scenario(source: JsonMapping, scenarios: Scenarios) -> Blueprint:
+    given = source.get("given")
+    if given is not None:
+        with suppress(ScenarioError):  # what it builds on may be another one here
+            blueprint = scenarios.load(given["text"], name=given["name"], paths=False)
+            if write_blueprint(blueprint) | {"given": given} == source:
+                return blueprint
     try:
         return scenarios.load(source["text"], name=source["name"], paths=False)
     except ScenarioError as error:

@@ -7,11 +7,12 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command
+from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command, write_given
+from sendbox.control.export.scenario import library_name
 from sendbox.control.operation import Control
 from sendbox.control.replaying import Diverged, Replay
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.commands.command import Call, Command, Open, Outcome, Stamp
+from sendbox.engine.commands.command import Act, Call, Command, Open, Outcome, Stamp
 from sendbox.engine.commands.record import Record, RequestRecord
 from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY, Spool
@@ -36,14 +37,24 @@ class StoredRecords:
         """A scenario from its text. Raises `ScenarioError`."""
         blueprint = self._scenarios.get((name, source))
         if blueprint is None:
-            blueprint = self._control.served.language.load(source, name=name, paths=paths)
+            language = self._control.served.language
+            blueprint = language.load(source, name=name, paths=paths)
+            if (library := library_name(language, blueprint)) is not None:
+                in_library = language.load(library)
+                blueprint = in_library if write_blueprint(in_library)["text"] == source else blueprint
             if len(self._scenarios) < MOST_SCENARIOS:
                 self._scenarios[name, source] = blueprint
         return blueprint
 
     def encode(self, stamp: Stamp, command: Command) -> bytes:
-        """A command as a store keeps it."""
-        return orjson.dumps(write_command(stamp, command))
+        """A command as a store keeps it: as in a record, and with scenarios as they were given."""
+        line = write_command(stamp, command)
+        if isinstance(command, Open):
+            line["scenario"] |= write_given(command.blueprint)
+        elif isinstance(command, Act):
+            for name in line.get("scenarios", ()):
+                line["arguments"][name] |= write_given(command.arguments[name])
+        return orjson.dumps(line)
 
     def _decode(self, rows: list[bytes]) -> list[tuple[Stamp, Command]]:
         return read_commands(map(orjson.loads, rows), self)
