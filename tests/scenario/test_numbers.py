@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox.language import LANGUAGE
+from sendbox.scenario.model import ScenarioError
 
 
 def _problems(text: str) -> list[str]:
@@ -31,6 +33,30 @@ def test_one_number_is_not_a_pattern(text: str) -> None:
     (problem,) = _problems(text.format("+420 777 123 xyz"))
     assert '"x" (U+0078, LATIN SMALL LETTER X) at place 14' in problem
     assert _problems(text.format("+420 601 000 001")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("attempts: [{then: delivered, times: 1.0}]", "attempts: [{then: delivered, times: 1}]"),
+        ("attempts: [{then: delivered, times: 1.0e0}]", "attempts: [{then: delivered, times: 1}]"),
+        ("attempts: [{then: delivered, click: {after: 1s, link: 1.0}}]", None),
+        ("traffic: [{at: 0s, request: {operation: showKey}, expect: {status: 200.0}}]", None),
+        ("account: {credit: {eur: 1.0}}", None),
+    ],
+)
+def test_a_fraction_that_is_a_whole_number(text: str, whole: str | None) -> None:
+    """It is one, as JSON has no other: the scenario is the same."""
+    written, same = (LANGUAGE.load(f"sendbox: 1\n{one}") for one in (text, whole or text.replace(".0", "")))
+    assert replace(written, source=None, written=None) == replace(same, source=None, written=None)
+
+
+def test_a_fraction_that_is_none() -> None:
+    """Where a whole number is wanted, a part of one is refused, and so is a rule of control."""
+    assert _problems("attempts: [{then: delivered, times: 1.5}]") == ["scenario:2:37: 1.5 is not a whole number from 1"]
+    assert LANGUAGE.compile_rule("attempts", {"then": "delivered", "times": 2.0}).times == 2
+    with pytest.raises(ScenarioError, match="is not a whole number from 1"):
+        LANGUAGE.compile_rule("attempts", {"then": "delivered", "times": 2.5})
 
 
 def test_a_condition_on_a_phone_names_what_is_not_part_of_a_number() -> None:

@@ -10,13 +10,13 @@ The environment is an argument. A scenario that came over the network has none: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.scenario.model import Node, Problem, nearest, problem, show
 from sendbox.scenario.parse import number_problem, scalar
-from sendbox.scenario.shape import Shape, property_of
+from sendbox.scenario.shape import Shape, types_of
 
 MARK: Final = "${"
 #: Why a scenario may not use the environment, by its origin.
@@ -35,8 +35,10 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
     `refused` says why this scenario may not use the environment. An empty variable counts as not set.
     """
     problems: list[Problem] = []
-    for node, takes in _texts(root, shape, [shape.schema]):
-        text = str(node.value)
+    for node, schemas in shape.leaves(root, [shape.schema]):
+        if not (isinstance(node.value, str) and MARK in node.value):
+            continue
+        text, takes = node.value, shape.branches(schemas)
         values: list[str] = []
 
         def put_in(use: re.Match[str], node: Node = node, values: list[str] = values) -> str:
@@ -57,7 +59,7 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
             and (node.bare or not any(_takes_text(branch, values[0]) for branch in takes))
         ):
             looked = scalar(values[0])
-            kinds = {kind for branch in takes for kind in _types(branch)}
+            kinds = {kind for branch in takes for kind in types_of(branch)}
             if kinds.intersection(_NUMBERS) and (wrong := number_problem(looked, values[0])) is not None:
                 problems.append(problem(node, *wrong, value=text))
                 node.value, node.incomplete = 1, True
@@ -111,31 +113,10 @@ def _is_utf8(value: str) -> bool:
     return True
 
 
-def _texts(node: Node, shape: Shape, schemas: list[JsonObject]) -> Iterator[tuple[Node, list[JsonObject]]]:
-    """Every text with a `${`, and the schemas of its place."""
-    value = node.value
-    if isinstance(value, str):
-        if MARK in value:
-            yield node, shape.branches(schemas)
-    elif isinstance(value, dict):
-        branches = shape.branches(schemas)
-        for key, item in value.items():
-            yield from _texts(item, shape, [schema for branch in branches if (schema := property_of(branch, key))])
-    elif isinstance(value, list):
-        inner = [branch["items"] for branch in shape.branches(schemas) if "items" in branch]
-        for item in value:
-            yield from _texts(item, shape, inner)
-
-
 def _takes_text(schema: JsonObject, text: str) -> bool:
     """True if a text is legal for a schema; if the schema lists words, only these are legal."""
     return (
-        "string" in _types(schema)
+        "string" in types_of(schema)
         and text in schema.get("enum", (text,))
         and bool(re.search(schema.get("pattern", ""), text))
     )
-
-
-def _types(schema: JsonObject) -> list[str]:
-    kinds = schema.get("type", ())
-    return [kinds] if isinstance(kinds, str) else list(kinds)

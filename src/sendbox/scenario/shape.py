@@ -26,6 +26,7 @@ import orjson
 
 from sendbox import data
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.bounds import within
 from sendbox.engine.durations import dated, instant, without_unit
 from sendbox.scenario.model import PROBLEMS, SIZE, Node, Problem, article, listed, nearest, plain, problem, show
 from sendbox.scenario.slips import BLANK
@@ -81,6 +82,9 @@ class Shape:
     def check(self, node: Node, definition: str = SCENARIO) -> list[Problem]:
         """Every deviation from the schema; afterwards `node` has a legal shape, where necessary a changed one."""
         value = plain(node)
+        if _may_have_whole_fractions(value):
+            self._write_whole(node, definition)
+            value = plain(node)
         if self._validator(definition).is_valid(value):
             return []
         explainer = self._explainer(definition)
@@ -110,6 +114,29 @@ class Shape:
         if first:
             return [problem(node, "schema", f"{show(value)} is refused by the schema of the language")]
         return problems
+
+    def _write_whole(self, root: Node, definition: str) -> None:
+        """Makes whole numbers of fractions that are whole, such as 1.0, where nothing else is taken."""
+        part = self.schema["$defs"][definition] if definition else self.schema
+        for node, schemas in self.leaves(root, [part]):
+            if isinstance(node.value, float) and node.value.is_integer() and within(node.value):
+                types = {kind for branch in self.branches(schemas) for kind in types_of(branch)}
+                if "integer" in types and "number" not in types:
+                    node.value = int(node.value)
+
+    def leaves(self, node: Node, schemas: list[JsonObject]) -> Iterator[tuple[Node, list[JsonObject]]]:
+        """Every value in a tree that is no mapping and no list, with the parts of the schema for it."""
+        value = node.value
+        if isinstance(value, dict):
+            branches = self.branches(schemas)
+            for key, item in value.items():
+                yield from self.leaves(item, [inner for branch in branches if (inner := property_of(branch, key))])
+        elif isinstance(value, list):
+            items = [branch["items"] for branch in self.branches(schemas) if "items" in branch]
+            for item in value:
+                yield from self.leaves(item, items)
+        else:
+            yield node, schemas
 
     def _explained(self, error: Error, root: Node, errors: list[Error]) -> list[Problem]:
         """The problems of an error, with fewer legal keys if another key limits them."""
@@ -242,6 +269,20 @@ def required_keys(schema_node: JsonObject) -> list[str]:
     choices = [branch["required"] for branch in schema_node.get("anyOf", ()) if branch.keys() == {"required"}]
     needed = [*schema_node.get("required", ()), *(choices[0] if choices else ())]
     return needed or list(schema_node.get("properties", ()))[: schema_node.get("minProperties", 0)]
+
+
+def types_of(schema_node: JsonObject) -> list[str]:
+    """The types that a part of the schema takes."""
+    types = schema_node.get("type", ())
+    return [types] if isinstance(types, str) else list(types)
+
+
+def _may_have_whole_fractions(value: object) -> bool:
+    """True if a value may hold a fraction that is a whole number; its text says so sooner than each part of it."""
+    try:
+        return b".0" in orjson.dumps(value)
+    except TypeError:  # half of a character
+        return True
 
 
 def property_of(schema_node: JsonObject, key: str) -> JsonObject | None:
