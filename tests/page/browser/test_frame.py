@@ -191,6 +191,15 @@ CUT = """() => [...document.querySelectorAll("#bar *, #views *, main *")].filter
 }).map((element) => element.outerHTML.slice(0, 200))"""
 
 
+#: The texts in empty fields that do not fit into them.
+CUT_HINTS = """() => [...document.querySelectorAll("input")].filter((field) => {
+  const { font, paddingLeft, paddingRight } = getComputedStyle(field);
+  const text = Object.assign(document.createElement("canvas").getContext("2d"), { font });
+  const width = field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  return field.checkVisibility() && text.measureText(field.placeholder).width > width + 1;
+}).map((field) => field.placeholder)"""
+
+
 @pytest.mark.deep
 def test_nothing_is_cut_on_a_phone(tab: Tab) -> None:
     """At 390 pixels each view has all that it says, and what is opened in it too."""
@@ -206,6 +215,14 @@ def test_nothing_is_cut_on_a_phone(tab: Tab) -> None:
         expect(tab.page.locator("main")).not_to_contain_text("Loading …")
         tab.stays_upright()
         assert tab.page.evaluate(CUT) == [], place
+        assert tab.page.evaluate(CUT_HINTS) == [], place
+    tab.press(tab.sendbox.api_key)
+    tab.page.get_by_label("Name of a checkpoint").wait_for()
+    assert tab.page.evaluate(CUT_HINTS) == []
+    tab.page.goto(f"{tab.sendbox.origin}/_sandbox/")
+    tab.press("Open a world")
+    tab.page.get_by_label("Seed").wait_for()
+    assert tab.page.evaluate(CUT_HINTS) == []
 
 
 @pytest.mark.parametrize("width", [360, 1280])

@@ -238,6 +238,7 @@ def test_what_fits_a_search_no_more_goes(tab: Tab) -> None:
     before = rows(tab).first.get_attribute("href")
     control(tab, f"messages/{messages[1]}/events", {"result": "delivered"})
     expect(rows(tab)).to_have_count(2)
+    expect(tab.page.locator(".list-total")).to_have_text("2 messages")
     expect(rows(tab).first).to_have_attribute("href", str(before))
     control(tab, "reset", {})
     tab.see("No message fits.")

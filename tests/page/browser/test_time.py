@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from playwright.sync_api import Request, expect
 
+from tests.page.browser.calls import control
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_frame import send
 
@@ -262,3 +263,28 @@ def test_two_runs_are_compared(tab: Tab) -> None:
     expect(tab.page.get_by_role("alert")).to_contain_text("is not an open world")
     tab.press("Compare with another world", "link")
     expect(tab.page.get_by_role("list", name="Other worlds")).to_be_visible()
+
+
+@STARTED
+@pytest.mark.deep
+def test_the_bar_and_due_next_count_alike(tab: Tab) -> None:
+    """The time until what comes next is one."""
+    send(tab, "420777000101")
+    advance(tab, "1250ms")
+    tab.open("due")
+    expect(tab.page.locator(".clock-next")).to_have_text("next +1s 750ms")
+    expect(tab.page.locator(".due-count")).to_have_text("in 1s 750ms")
+
+
+@STARTED
+@pytest.mark.deep
+def test_the_past_of_a_world_that_began_anew_is_gone(tab: Tab) -> None:
+    """Who looks at it is told so, and can return to the present."""
+    send(tab, "420777000101")
+    advance(tab, "1m")
+    tab.open("messages", then="5")
+    expect(tab.page.locator("sb-list a.row")).to_have_count(1)
+    control(tab, "reset", {})
+    tab.see("5 is not an entry", within="#bar")
+    tab.press("Return to the present")
+    tab.see("No message yet")

@@ -104,6 +104,21 @@ def test_the_list_has_thousands_of_worlds(tab: Tab) -> None:
     tab.fits()
 
 
+@pytest.mark.deep
+def test_rows_of_closed_worlds_go(tab: Tab) -> None:
+    """Also while a person looks at one of them."""
+    key = f"test-{tab.sendbox.api_key[-12:]}-gone"
+    address = f"{tab.sendbox.origin}/_sandbox/worlds"
+    for number in range(3):
+        assert tab.page.request.post(address, data={"id": f"{key}-{number}"}).ok
+    tab.page.goto(f"{tab.sendbox.origin}/_sandbox/?search={key}")
+    rows = tab.page.locator("sb-list a.row")
+    expect(rows).to_have_count(3)
+    rows.first.hover()
+    assert tab.page.request.delete(f"{address}?prefix={key}").ok
+    tab.see("No open world has an id")
+
+
 def test_checkpoints_reset_and_close(tab: Tab) -> None:
     """Behind the name of the world; what cannot be taken back is asked first."""
     key = tab.sendbox.api_key

@@ -4,12 +4,12 @@ import { dialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { STEPS, advance, typed } from "./moving.js";
-import { presentText, run } from "./present.js";
+import { left, presentText, run } from "./present.js";
 import { address, go } from "./route.js";
 import { store } from "./store.js";
 import { leaves, setStop, sideOf, walk } from "./toolbar.js";
 import { View, act } from "./view.js";
-import { count, since, when } from "./words.js";
+import { count, span, when } from "./words.js";
 
 /** Each mode, and what time does in it. */
 const MODES = {
@@ -89,13 +89,11 @@ class Clock extends View {
   }
 
   #next(now) {
-    const { next_due: next, mode, webhooks } = store.info.clock;
+    const { next_due: next, webhooks } = store.info.clock;
     // a step of this instant comes before webhooks
     if (webhooks && !(next && next <= now)) return `${count(webhooks, "webhook")} now`;
     if (!next) return "nothing is due";
-    // in whole seconds where time passes
-    const rest = mode === "real" ? `${next.slice(0, 19)}Z` : next;
-    return `next ${since(rest, mode === "real" ? `${now.slice(0, 19)}Z` : now)}`;
+    return `next +${span(left(next, now))}`;
   }
 
   draw() {

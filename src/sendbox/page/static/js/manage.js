@@ -109,7 +109,7 @@ export function opening(opened) {
     h("textarea", { name: "text", rows: 8, "aria-label": "Scenario as text", spellcheck: "false", placeholder: "sendbox: 1\nextends: default\n" })),
   h("div.manage-pair",
     field("Clock", h("select", { name: "mode" }, ["", "manual", "auto", "real"].map((mode) => h("option", { value: mode }, mode || "as the server")))),
-    field("Start", h("input", { name: "start", placeholder: "2026-03-01 09:00", autocomplete: "off" })),
+    field("Start", h("input", { name: "start", placeholder: "2026-03-01", autocomplete: "off" })),
     field("Seed", h("input", { name: "seed", placeholder: "0", autocomplete: "off" }))),
   h("div.actions", h("button.first", "Open"))));
   fill();

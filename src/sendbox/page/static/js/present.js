@@ -1,6 +1,7 @@
 /** The present of the world between the events of its clock: where real time passes, it runs on by the rate. */
 
 import { store } from "./store.js";
+import { span } from "./words.js";
 
 /** Milliseconds between two looks. */
 const LOOK = 250;
@@ -8,6 +9,8 @@ const LOOK = 250;
 /** Whether time passes by itself. */
 const passes = () => store.info?.clock.mode === "real" && !store.closed;
 
+const listeners = new Set();
+let timer = null;
 let clock = null;
 let heard = 0;
 
@@ -26,10 +29,23 @@ export function presentText() {
   return now === null ? null : new Date(now).toISOString();
 }
 
-/** Calls `listener` while time passes by itself, until the answered function is called. */
+/** How long it is until an instant, in milliseconds; in whole seconds where time passes by itself. */
+export function left(at, now) {
+  const [to, from] = [at, now].map((instant) => Date.parse(passes() ? `${instant.slice(0, 19)}Z` : instant));
+  return Math.max(0, to - from);
+}
+
+/** The same in words: `in 3s`, or `now`. */
+export function until(at, now) {
+  const rest = left(at, now);
+  return rest ? `in ${span(rest)}` : "now";
+}
+
+/** Calls `listener` while time passes by itself, all listeners at the same moments, until the answered function is called. */
 export function run(listener) {
-  const timer = setInterval(() => {
-    if (passes()) listener();
+  timer ??= setInterval(() => {
+    if (passes()) for (const each of listeners) each();
   }, LOOK);
-  return () => clearInterval(timer);
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }

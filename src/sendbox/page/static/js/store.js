@@ -80,6 +80,8 @@ class Store extends EventTarget {
       this.news("clock");
     } else {
       this.news("*");
+      // its past is another one, too
+      if (type !== "skipped") this.travel();
       this.refresh();
     }
   }

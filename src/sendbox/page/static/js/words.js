@@ -32,12 +32,6 @@ export function since(at, start) {
   return `${ms < 0 ? "−" : "+"}${span(ms)}`;
 }
 
-/** How long it is until an instant: `in 3s`, or `now`. */
-export function until(at, now) {
-  const rest = Date.parse(at) - Date.parse(now);
-  return rest <= 0 ? "now" : `in ${span(rest < 1000 ? rest : Math.round(rest / 1000) * 1000)}`;
-}
-
 /** An instant for people, in UTC: `2026-03-01 09:00:00`. */
 export const when = (at) => (at ?? "").replace("T", " ").replace(/(\.000)?Z$/, "");
 

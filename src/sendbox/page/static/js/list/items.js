@@ -49,9 +49,9 @@ export class Items {
   async hold({ still }) {
     const head = await this.#page(null);
     if (!still && this.#isAnother(head)) return this.#begin(head);
+    if (!still) this.#update(head);
     this.waiting = this.#newer(head);
     this.#compare(head, 0);
-    if (!still) this.#update(head.items);
   }
 
   /** Notes whether a page of a sorted list has other items than those that are shown from `first` on. */
@@ -62,8 +62,9 @@ export class Items {
   }
 
   /** True if nothing of what is shown is left: the world began anew, or nothing fits any more. */
-  #isAnother({ items, total }) {
-    return total !== null && this.total !== null && total < this.total && this.#unknown(items) === items.length;
+  #isAnother({ items, next, total }) {
+    const isLess = total !== null && this.total !== null && total < this.total;
+    return (isLess || next === null) && this.#unknown(items) === items.length;
   }
 
   /** The first page is all that is known. */
@@ -90,12 +91,15 @@ export class Items {
   }
 
   /** Items that are shown, as they are now; those that should be among them and are not any more, go. */
-  #update(items) {
+  #update({ items, next }) {
     const { key, sorted, moves } = this.#data;
     const fresh = new Map(items.map((item) => [key(item), item]));
     // those of a list whose items move up may have left the first page, and are there all the same
-    const until = sorted || moves ? -1 : this.all.findLastIndex((item) => fresh.has(key(item)));
-    this.all = this.all.filter((item, index) => index > until || fresh.has(key(item))).map((item) => fresh.get(key(item)) ?? item);
+    const last = sorted || moves ? -1 : this.all.findLastIndex((item) => fresh.has(key(item)));
+    const until = next === null ? this.all.length : last;
+    const rest = this.all.filter((item, index) => index > until || fresh.has(key(item))).map((item) => fresh.get(key(item)) ?? item);
+    if (this.total !== null) this.total -= this.all.length - rest.length;
+    this.all = rest;
   }
 
   /** Brings the items from `index` on up to date, where they lie behind the first page. */

@@ -3,11 +3,12 @@
 import { h } from "../dom.js";
 import { badge, table, text, tr } from "../parts.js";
 import { advance } from "../moving.js";
+import { until } from "../present.js";
 import { viewOf } from "../route.js";
 import { store } from "../store.js";
 import { stateOf } from "../story/tries.js";
 import { View } from "../view.js";
-import { count, cut, inWords, until, when } from "../words.js";
+import { count, cut, inWords, when } from "../words.js";
 
 /** The most of each that are shown. */
 const SHOWN = 50;

@@ -2,9 +2,10 @@
 
 import { h } from "../dom.js";
 import { badge, copy, facts, json, searchBox, text } from "../parts.js";
+import { until } from "../present.js";
 import { go, viewOf } from "../route.js";
 import { View } from "../view.js";
-import { count, time, until, when } from "../words.js";
+import { count, time, when } from "../words.js";
 
 /** So many sessions are shown. */
 const SHOWN = 60;
