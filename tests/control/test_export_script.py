@@ -104,6 +104,21 @@ def test_a_call_while_the_world_advanced() -> None:
     ]
 
 
+def test_an_act_while_the_world_advanced() -> None:
+    """What happens to a message at its instant came after it: an act has no messages of its own."""
+    world = make_world()
+    first = len(world.record)
+    advance(world, 200)
+    did(world, "phone_offline", number="1")
+    send_one(world)
+    advance(world, 100)
+    world.record.moved(world.now, world.ticks, first, by_hand=True)
+    assert shape(world) == [("MoveStep", 200), ("ActStep", 200), ("MoveStep", 300)]
+    assert build_script(world).left_out == [
+        "1 calls or acts came while the world advanced; they are repeated once their instant has settled"
+    ]
+
+
 def test_a_body_that_the_journal_does_not_have() -> None:
     """It stands on record; of one that was too long to be read nothing is known."""
     world = make_world()

@@ -255,6 +255,21 @@ async def test_an_open_start_stays_open(tmp_path: Path) -> None:
         assert (await box.get("/_sandbox/worlds/test-now/clock")).json["now"] == "2026-05-01T00:00:00.000Z"
 
 
+async def test_instants_of_control_are_kept(tmp_path: Path) -> None:
+    """A start that a tester sets, and an instant to which the clock was moved, are in the record like others."""
+    start, later = "2026-03-02T09:00:00.000Z", "2026-03-02T10:00:00.000Z"
+    async with stored(tmp_path / "a.db") as box:
+        opened = await box.post("/_sandbox/worlds", {"id": "test-2", "clock": {"mode": "manual", "start": start}})
+        assert opened.status == 201
+        assert (await box.post("/_sandbox/worlds/test-2/clock/advance", {"to": later})).json["to"] == later
+        await box.send(key="test-2")
+        before = await digest(box, "test-2")
+    async with stored(tmp_path / "a.db") as box:
+        assert await digest(box, "test-2") == before
+        world = (await box.get("/_sandbox/worlds/test-2")).json
+        assert (world["started"], world["clock"]["now"]) == (start, later)
+
+
 async def test_a_closed_world_is_removed(tmp_path: Path) -> None:
     """At once, and nothing of it stays in the file; also one that was not made again, one by one or by prefix."""
     file = tmp_path / "a.db"

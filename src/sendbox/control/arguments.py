@@ -43,7 +43,7 @@ def convert(value: object, kind: object) -> Any:
             words = _words(kind)
             if words and converted is not None and converted not in words:
                 raise ValueError(unknown(converted, words))
-            return converted
+            return int(converted) if isinstance(converted, Written) else converted  # the store writes plain ones only
     raise ValueError(_why(value, kind, problems[0]))
 
 

@@ -143,15 +143,16 @@ def _during_moves(record: Record) -> list[bool]:
 
 
 def _is_last_of_instant(world: World, number: int) -> bool:
-    """True if only deliveries, other calls and its own messages follow a call at its instant."""
+    """True if only deliveries, other calls and its own messages follow a call or an act at its instant."""
     at, _, called = world.journal.entry(number)
+    answer = getattr(called, "answer", b"")  # an act has no messages of its own
     for later in range(number + 1, len(world.journal)):
         instant, code, about = world.journal.entry(later)
         if instant > at:
             break
         if code not in (CODE["try"], CODE["delivery"], CODE["request"]):
             message = getattr(about, "message", None)
-            if message is None or message.id.encode() not in called.answer:
+            if message is None or message.id.encode() not in answer:
                 return False
     return True
 
