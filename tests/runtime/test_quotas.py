@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.delivery.batches import MAX_ANSWER_BYTES
-from sendbox.runtime.bounds import KEPT
+from sendbox.runtime.quotas import KEPT
 from sendbox.runtime.teams import LIMITS, parse_quotas, parse_tokens
 from tests.box import Answer, Box, Reading, boxed, turns
 from tests.webhooks.receiver import answering, receiving

@@ -10,8 +10,18 @@ from typing import Final
 from sendbox.control.operation import Call, ControlError, unreadable
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.timeline import Goal
-from sendbox.exploring import exploration, find_files
+from sendbox.exploring import find_files
 from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
+from sendbox.exploring.exploration import (
+    NOTHING_FOUND,
+    Find,
+    Result,
+    Run,
+    RunRequest,
+    Steps,
+    deadline,
+    explore_by_steps,
+)
 from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
@@ -44,12 +54,12 @@ class _Exploring:
         self.plan: Plan = ()
         self.observing = True
         self.names: list[str] = []
-        self.progress = f"0 runs, {exploration.NOTHING_FOUND}"
+        self.progress = f"0 runs, {NOTHING_FOUND}"
         self.words: list[str] | None = None
         self.finds: list[ExplorationFind] = []
-        self._steps: exploration.Steps[exploration.Result] | None = None
+        self._steps: Steps[Result] | None = None
 
-    def begin(self, steps: exploration.Steps[exploration.Result]) -> None:
+    def begin(self, steps: Steps[Result]) -> None:
         """The steps that are to be made."""
         self._steps = steps
         self.proceed(None)
@@ -63,15 +73,15 @@ class _Exploring:
         """The beginning of the ids of the worlds of the present run."""
         return f"{self.begins}{PREFIX}{self.id}-{self.number}-"
 
-    def proceed(self, run: exploration.Run | None) -> None:
+    def proceed(self, run: Run | None) -> None:
         """Goes on to the next run that is to be made, after a run of the present plan."""
         assert self._steps is not None
         answer = None if run is None else (self.plan, run)
         try:
             request = self._steps.send(answer)
-            while not isinstance(request, exploration.RunRequest):
+            while not isinstance(request, RunRequest):
                 plan = next(request, None)
-                request = self._steps.send(None) if plan is None else exploration.RunRequest(plan)
+                request = self._steps.send(None) if plan is None else RunRequest(plan)
             self.plan, self.observing = request.plan, request.observing
         except StopIteration as end:
             self.words, self.finds = end.value.words, [self._find(find) for find in end.value.finds]
@@ -106,7 +116,7 @@ class _Exploring:
             raise ControlError(409, "no_such_run", text)
         try:
             worlds = self.watcher.end(runtime)
-            run = exploration.Run(failed, worlds, message, self.watcher.idle)
+            run = Run(failed, worlds, message, self.watcher.idle)
             if failed:
                 run.assertion = assertion or message.partition("\n")[0] or "the test"
         except ScenarioError as error:
@@ -133,7 +143,7 @@ class _Exploring:
             finds=self.finds,
         )
 
-    def _find(self, find: exploration.Find) -> ExplorationFind:
+    def _find(self, find: Find) -> ExplorationFind:
         texts = find_files.texts(self.test, find)
         return ExplorationFind(
             kind=find.kind,
@@ -174,9 +184,7 @@ class Explorations(WorldHooks):
     ) -> _Exploring:
         """One more exploration; the oldest that is over gives way. Raises `ControlError`, also at the bound."""
         try:
-            explore = partial(
-                exploration.explore_by_steps, families=parse_families(families or USUAL), keep=read_kept_kinds(keep)
-            )
+            explore = partial(explore_by_steps, families=parse_families(families or USUAL), keep=read_kept_kinds(keep))
         except ValueError as error:
             raise ControlError(400, "bad_argument", str(error)) from None
         if len(self.by_id) >= MAX_EXPLORATIONS:
@@ -194,9 +202,7 @@ class Explorations(WorldHooks):
             wall.present()[0] if start is None else start,
             begins,
         )
-        explore = partial(
-            explore, name=test, seed=seed, runs=runs, over=exploration.deadline(time), progress=exploring.count
-        )
+        explore = partial(explore, name=test, seed=seed, runs=runs, over=deadline(time), progress=exploring.count)
         exploring.begin(_explore_test(exploring, explore))
         self.by_id[exploring.id] = exploring
         return exploring
@@ -263,16 +269,14 @@ class Explorations(WorldHooks):
         self._hooks(hosted.world.id).before_close(hosted)
 
 
-def _explore_test(
-    exploring: _Exploring, explore: Callable[[exploration.Run], exploration.Steps[exploration.Result]]
-) -> exploration.Steps[exploration.Result]:
+def _explore_test(exploring: _Exploring, explore: Callable[[Run], Steps[Result]]) -> Steps[Result]:
     """Explores a test from its first run on."""
-    answer = yield exploration.RunRequest((), True)
+    answer = yield RunRequest((), True)
     assert answer is not None
     passed = answer[1]
     if passed.failed is not False:
-        return exploration.Result(["not explored: the first run, without misfortune, did not pass"])
+        return Result(["not explored: the first run, without misfortune, did not pass"])
     if not passed.worlds:
-        return exploration.Result([f"not explored: it opened no world whose id begins with {exploring.prefix}"])
+        return Result([f"not explored: it opened no world whose id begins with {exploring.prefix}"])
     exploring.names = [world.name for world in passed.worlds]
     return (yield from explore(passed))

@@ -228,7 +228,6 @@ class Mover:
 class _Advance:
     """One call of `advance`: how a world is moved, and how far it may go."""
 
-    # slots: all of these are asked at each instant, and an advance takes 0.4 % fewer instructions with them
     __slots__ = (
         "_began",
         "_dispatcher",

@@ -28,11 +28,12 @@ from sendbox.engine.texts import Pattern, regex
 from sendbox.engine.timeline import Mode
 from sendbox.engine.world import World
 from sendbox.runtime import wall
-from sendbox.runtime.bounds import Bounds, Builder, Full, OverQuota, Quotas, resident
+from sendbox.runtime.bounds import Bounds, Builder, Full, resident
 from sendbox.runtime.counts import Counts, LoopHolds, messages_made
 from sendbox.runtime.dispatcher import Dispatcher
 from sendbox.runtime.ending import CLOSED, NOT_STORED, UNKNOWN, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
+from sendbox.runtime.quotas import OverQuota, Quotas
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.sender import Senders
