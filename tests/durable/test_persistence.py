@@ -416,11 +416,11 @@ async def test_a_team_has_its_own_stored_worlds(tmp_path: Path) -> None:
         "sendbox: 1\nname: mine\n# a remark\nexpect:\n\n  - {that: messages, count: 2}\n",
     ],
 )
-async def test_a_scenario_is_shown_as_it_was_given(tmp_path: Path, scenario: str) -> None:
+async def test_a_scenario_is_as_it_was_sent(tmp_path: Path, scenario: str) -> None:
     """With its remarks, and the places of rules and expectations are those that it had."""
     views = ("scenario", "verdict", "report", "record")
 
-    async def shown(box: Box) -> list[Any]:
+    async def read_views(box: Box) -> list[Any]:
         worlds = (KEY, "test-2")
         return [(await box.get(f"/_sandbox/worlds/{world}/{view}")).json for world in worlds for view in views]
 
@@ -429,9 +429,9 @@ async def test_a_scenario_is_shown_as_it_was_given(tmp_path: Path, scenario: str
         await box.put(f"{WORLD}/scenario", scenario)
         await box.open("test-2", scenario=scenario)
         await box.send()
-        before = await shown(box)
+        before = await read_views(box)
     async with stored(tmp_path / "a.db") as box:
-        assert await shown(box) == before
+        assert await read_views(box) == before
         assert (await box.put("/_sandbox/worlds/test-2", {"scenario": scenario})).status == 200
 
 

@@ -125,6 +125,25 @@ async def test_long_polls_and_streams_are_handed_on(address: str) -> None:
                 pass
 
 
+async def test_a_stream_of_worlds_is_that_of_their_process(address: str) -> None:
+    """So the page of a world lives at any process; a stream of worlds that nobody has is served at once."""
+    async with pair(address) as both:
+        await both.send(0)
+        for number, worlds, event in ((1, KEY, "clock"), (0, KEY, "clock"), (1, "test-none", "closed")):
+            async with both.clients[number].stream("GET", f"/_sandbox/stream?worlds={worlds}") as stream:
+                lines = stream.aiter_lines()
+                while (line := await anext(lines)) not in ("event: clock", "event: closed"):
+                    pass
+                assert line == f"event: {event}"
+        async with both.clients[1].stream("GET", f"/_sandbox/stream?worlds={KEY}") as stream:
+            lines = stream.aiter_lines()
+            while await anext(lines) != "event: clock":
+                pass
+            await both.send(0)
+            while await anext(lines) != "event: entry":
+                pass
+
+
 async def test_lists_have_the_worlds_of_all(address: str) -> None:
     """In the order of their opening; numbers are of the database, and a prefix closes them in all processes."""
     async with pair(address) as both:

@@ -339,20 +339,20 @@ async def test_quotas_count_stored_worlds(tmp_path: Path) -> None:
     quotas = parse_quotas(["test- worlds=2 messages=9 memory=1MB"])
     team = Token("mine", "team", "test-")
 
-    async def used(box: Box) -> list[int]:
-        shown = await box.app.control.do(ORIGIN, box.app.control.served.by_name["token"], token=team)
-        return [shown["quota"][name]["used"] for name in ("worlds", "messages")]
+    async def read_use(box: Box) -> list[int]:
+        holder = await box.app.control.do(ORIGIN, box.app.control.served.by_name["token"], token=team)
+        return [holder["quota"][name]["used"] for name in ("worlds", "messages")]
 
     async with stored(tmp_path / "a.db") as box:
         await box.send("420777000101", "420777000102")
         await box.send(key="test-2")
     async with stored(tmp_path / "a.db", quotas=quotas) as box:
-        assert await used(box) == [2, 3]
+        assert await read_use(box) == [2, 3]
         assert (await box.put("/_sandbox/worlds/test-3")).status == 429
         await box.send()
-        assert await used(box) == [2, 4]
+        assert await read_use(box) == [2, 4]
         await box.delete("/_sandbox/worlds/test-2")
-        assert await used(box) == [1, 3]
+        assert await read_use(box) == [1, 3]
         assert (await box.put("/_sandbox/worlds/test-3")).status == 201
 
 

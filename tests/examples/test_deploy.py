@@ -85,6 +85,7 @@ def test_the_pod_of_kubernetes(file: str, kind: str) -> None:
     assert spec["securityContext"]["runAsNonRoot"]
     variables = {each["name"]: each.get("value") for each in container["env"]}
     assert variables.keys() <= serve_settings()
+    assert "SENDBOX_CONTROL_TOKEN" in variables  # from a secret, if there is one
     assert _megabytes(variables["SENDBOX_MAX_MEMORY"]) < _megabytes(container["resources"]["limits"]["memory"])
     wait = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
     assert wait + int(variables["SENDBOX_GRACE"].removesuffix("s")) < spec["terminationGracePeriodSeconds"]

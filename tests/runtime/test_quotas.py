@@ -183,6 +183,9 @@ async def test_the_quota_of_calls() -> None:
         assert [(await send(box, "test-a-1")).status for _ in range(2)] == [200, 503]
         reading.passes(9)
         assert [(await send(box, "test-a-1")).status for _ in range(5)] == [200, 200, 200, 200, 503]
+        unserved = await box.get("/v1/nothing", x_api_key="test-a-1")
+        assert (unserved.status, list(unserved.json)) == (503, ["message"])
+        assert (await box.get("/v1/nothing", x_api_key="test-b-1")).status == 404
 
 
 @pytest.mark.asyncio

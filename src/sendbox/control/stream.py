@@ -436,7 +436,8 @@ async def stream_worlds(
     Each event has an id, the positions in these worlds, as `test-a=0.15.5e4f3a21`: epoch, next entry, and which opening
     of the world it is, which may be left out. The header `Last-Event-ID`, and else `since`, takes such positions. A
     world without one begins at its present end. If more than `most` entries (1 to 1000, else 100) of a world wait for
-    the reader, they are not sent, and `skipped` says which.
+    the reader, they are not sent, and `skipped` says which. Of a store that several processes share, they are worlds of
+    one process: the one that is asked if it has any of them, else one that has.
     """
     names = [_decoded(name) for name in worlds.split(",")] if worlds else []
     known = dict.fromkeys(name for name in names if name is not None)
@@ -449,6 +450,9 @@ async def stream_worlds(
     if positions is None or not known.keys() >= positions.keys():
         legal = "positions in these worlds, as test-a=0.15, with commas between"
         raise ControlError(400, "bad_argument", f"since: {excerpt(since)} is not legal; legal: {legal}")
+    if not any(map(call.runtime.is_open, known)):  # else the stream is that of the process which has one of them
+        for name in known:
+            await call.runtime.claim(name)
     return Events(call.control, [*known], positions=positions, most=most, token=call.token)
 
 

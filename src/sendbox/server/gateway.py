@@ -369,19 +369,17 @@ class Emulated(BaseRoute):
         if key is None:
             runtime.refuse(None, path, refusal.finding.message, "/openapi.json lists what is served")
         elif await self._wake(scope, key) is None:
+            if (full := runtime.refusal(key, sends=False)) is not None:
+                runtime.refuse(key, path, *full, full=True)
+                await reply(send, self._refused(scope, UNKNOWN, refusal.error(503, full.why)))
+                return
             with suppress(Capped):
                 hosted = runtime.find(key, path)
         if key is None or hosted is None:
             await reply(send, self._refused(scope, UNKNOWN, refusal.answer))
             return
-        api, body = hosted.world.api, b""
-        if api.of_paths:
-            full = None if runtime.bounds is None else runtime.bounds.refusal(key, sends=False)
-            if full is not None:
-                runtime.refuse(key, path, *full, full=True)
-                await reply(send, self._refused(scope, UNKNOWN, refusal.error(503, full.why)))
-                return
-            body = await read_body(receive) or b""
+        api = hosted.world.api
+        body = (await read_body(receive) or b"") if api.of_paths else b""
         await hosted.wait_until_idle()
         headers = headers_of(scope, api.headers) if api.headers else None
         call = call_of(runtime, scope, key, body, headers)

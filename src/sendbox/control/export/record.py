@@ -156,10 +156,10 @@ def write_blueprint(blueprint: Blueprint) -> JsonObject:
     return {"name": blueprint.name, "text": known[1]}
 
 
-def write_given(blueprint: Blueprint) -> JsonObject:
-    """A scenario as it was `given`, and the name by which its places are known; empty unless it was sent as text."""
+def write_original(blueprint: Blueprint) -> JsonObject:
+    """The `original` text of a scenario, and the name of its places; empty unless it was sent as text."""
     written = blueprint.written
-    return {} if written is None or written.is_file else {"given": {"name": written.file, "text": written.text}}
+    return {} if written is None or written.is_file else {"original": {"name": written.file, "text": written.text}}
 
 
 def _text(body: Body) -> str | dict[str, str] | None:
@@ -295,11 +295,11 @@ class _Form(NamedTuple):
 
 
 def _scenario(source: JsonMapping, scenarios: Scenarios) -> Blueprint:
-    given = source.get("given")
-    if given is not None:
+    original = source.get("original")
+    if original is not None:
         with suppress(ScenarioError):  # what it builds on may be another one here
-            blueprint = scenarios.load(given["text"], name=given["name"], paths=False)
-            if write_blueprint(blueprint) | {"given": given} == source:
+            blueprint = scenarios.load(original["text"], name=original["name"], paths=False)
+            if write_blueprint(blueprint) | {"original": original} == source:
                 return blueprint
     try:
         return scenarios.load(source["text"], name=source["name"], paths=False)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command, write_given
+from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command, write_original
 from sendbox.control.export.scenario import library_name
 from sendbox.control.operation import Control
 from sendbox.control.replaying import Diverged, Replay
@@ -47,13 +47,13 @@ class StoredRecords:
         return blueprint
 
     def encode(self, stamp: Stamp, command: Command) -> bytes:
-        """A command as a store keeps it: as in a record, and with scenarios as they were given."""
+        """A command as a store keeps it: as in a record, and with the original texts of scenarios."""
         line = write_command(stamp, command)
         if isinstance(command, Open):
-            line["scenario"] |= write_given(command.blueprint)
+            line["scenario"] |= write_original(command.blueprint)
         elif isinstance(command, Act):
             for name in line.get("scenarios", ()):
-                line["arguments"][name] |= write_given(command.arguments[name])
+                line["arguments"][name] |= write_original(command.arguments[name])
         return orjson.dumps(line)
 
     def _decode(self, rows: list[bytes]) -> list[tuple[Stamp, Command]]:

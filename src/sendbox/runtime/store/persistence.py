@@ -171,7 +171,7 @@ class Persistence:
         self._timer = self._loop.call_later(delay, self._begin) if delay else self._loop.call_soon(self._begin)
 
     @property
-    def _ending(self) -> bool:
+    def _is_ending(self) -> bool:
         """True while the end of a world waits for its commit."""
         return bool(self._ended) or (
             self._group is not None and any(draft.change.ended for draft in self._group.drafts)
@@ -179,7 +179,7 @@ class Persistence:
 
     def after_commit(self, then: Then) -> None:
         """Calls `then` once all that has come in is in the store; at once where nothing must be waited for."""
-        if self.failure is not None or (self._delay and not self._ending):
+        if self.failure is not None or (self._delay and not self._is_ending):
             then(self.failure)
         elif self._dirty or self._ended:
             self._waiting.append(then)
@@ -374,22 +374,22 @@ class Persistence:
             task.exception()  # who waits for it has it
 
     async def _wake(self, stored: StoredWorld) -> None:
-        shown = key_shown(stored.id)
+        name = key_shown(stored.id)
         if stored.engine != ENGINE:
             if self.sharing is not None:
                 self._drop(stored)
                 await self.sharing.give_back(stored.id)
             raise Unavailable(
                 "other_engine",
-                f"{shown} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
-                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{shown}",
+                f"{name} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
+                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{name}",
             )
         self._runtime.check_room(waking=True)
         try:
             opened, lines = await self.in_thread(partial(self._read, stored.number))
             hosted = await Slice().through(self._loaded().remake(opened, lines, stored.facts))
         except StoreError as error:
-            raise Unavailable(STORE_FAILED, f"{shown} cannot be read: {error}") from None
+            raise Unavailable(STORE_FAILED, f"{name} cannot be read: {error}") from None
         if self.stored.get(stored.id) is stored:  # else it was closed meanwhile
             self._continue(stored, hosted)
 
