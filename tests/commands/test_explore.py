@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -143,6 +144,13 @@ def test_a_command_that_fails_without_misfortune() -> None:
         "        two",
         f"sendbox: {shlex.join(line)} fails without misfortune: exit code 7",
     ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_command_that_a_signal_ends() -> None:
+    """The signal is told, and no exit code that there is not."""
+    line = client("os.kill(os.getpid(), 9)")
+    assert said(explore(line)).endswith(f"{shlex.join(line)} fails without misfortune: ended by signal 9")
 
 
 @pytest.mark.parametrize(

@@ -271,10 +271,11 @@ def test_without_groups_a_child_is_ended_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_signals_are_as_before() -> None:
-    """What SIGTERM does is restored."""
-    before = signal.getsignal(signal.SIGTERM)
+    """What the signals do is restored."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
     explore(client(""))
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert [signal.getsignal(number) for number in numbers] == before
 
 
 # --- an interrupt -----------------------------------------------------------------------------------------------------
@@ -295,7 +296,7 @@ def interrupted(line: list[str], folder: Path, jobs: int = 2) -> tuple[int, list
 
 @pytest.mark.deep
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interrupt_ends_the_search(tmp_path: Path, number: str) -> None:
     """And says what was tried; a child that does not end is ended."""
     ends = f"signal.signal(signal.SIGTERM, signal.SIG_IGN); os.kill(os.getppid(), signal.{number}); signal.pause()"

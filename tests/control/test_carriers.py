@@ -262,11 +262,15 @@ def answering(*answers: httpx.Response | Exception) -> Client:
     [
         (httpx.Response(200, text="<html>"), "http://sandbox.example is not a Sandbox: it answers 200"),
         (httpx.Response(404, json={"detail": "Not Found"}), "http://sandbox.example is not a Sandbox: it answers 404"),
+        (
+            httpx.Response(500, json={"error": 5, "message": {}}),
+            "http://sandbox.example is not a Sandbox: it answers 500",
+        ),
         (httpx.Response(200, json=[]), "http://sandbox.example is not a Sandbox: it answers 200"),
         (httpx.ConnectError("[Errno 111] refused"), "http://sandbox.example cannot be reached: refused"),
         (httpx.ReadTimeout(""), "http://sandbox.example cannot be reached: it does not answer"),
     ],
-    ids=["no JSON", "another service", "no object", "nobody", "silence"],
+    ids=["no JSON", "another service", "other words", "no object", "nobody", "silence"],
 )
 def test_no_sandbox(answer: httpx.Response | Exception, message: str) -> None:
     """What answers otherwise than a sandbox, or not at all, is named."""

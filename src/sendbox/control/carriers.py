@@ -204,7 +204,8 @@ class Client(ControlClient):
             raise ControlError(502, "no_sandbox", unreachable(self.origin, error)) from error
         except ValueError:
             value = None
-        if not isinstance(value, dict) or (response.status_code >= 400 and not {"error", "message"} <= value.keys()):
+        has_words = isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("error", "message"))
+        if not isinstance(value, dict) or (response.status_code >= 400 and not has_words):
             raise ControlError(
                 502, "no_sandbox", f"{masked(self.origin)} is not a Sandbox: it answers {response.status_code}"
             )

@@ -236,9 +236,9 @@ def items(node: Node | None) -> list[Node]:
 
 
 def whole_number(node: Node) -> int:
-    """A whole number, as the schema guarantees."""
-    assert isinstance(node.value, int)
-    return node.value
+    """A whole number, as the schema guarantees; one that JSON writes as 1e17 is a fraction in Python."""
+    assert isinstance(node.value, int | float)
+    return int(node.value)
 
 
 def text_of(node: Node | None) -> str | None:

@@ -338,12 +338,19 @@ _WIDTH: Final = 79
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """Makes SIGTERM an interrupt, as Ctrl-C is, so that no child is left behind."""
+    """Makes SIGTERM, and the end of the terminal, an interrupt, as Ctrl-C is, so that no child is left behind.
+
+    What is ignored, as under nohup, stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ends = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}  # Windows has no SIGHUP
+    before = {number: handler for number in ends if (handler := signal.getsignal(number)) is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

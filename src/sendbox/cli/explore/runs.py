@@ -240,7 +240,9 @@ class CommandResult:
         """The end of the run, in words."""
         if self.failed is not None:
             return f"{self.failed} failed"
-        return "it took too long" if self.code is None else f"exit code {self.code}"
+        if self.code is None:
+            return "it took too long"
+        return f"exit code {self.code}" if self.code >= 0 else f"ended by signal {-self.code}"
 
 
 class Runs:
