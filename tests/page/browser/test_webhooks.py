@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -171,7 +172,7 @@ def receiver() -> Iterator[str]:
 def test_a_receiver_that_fails_is_seen(tab: Tab, receiver: str) -> None:
     """Red in the list, with its status, the tries and the next one; whole with what it answered, and as curl."""
     control(tab, "rules", {"when": {}, "then": "sending"})
-    sent(tab, "420777000100", callback=receiver)
+    message = sent(tab, "420777000100", callback=receiver)
     advance(tab, "0")
     tab.open("webhooks")
     row = tab.page.locator("sb-list a.row")
@@ -190,6 +191,8 @@ def test_a_receiver_that_fails_is_seen(tab: Tab, receiver: str) -> None:
     assert command[:4] == ["curl", "-X", "POST", receiver]
     assert json.loads(command[-1])[0]["result"] == "sending"
     tab.accessible()
+    tab.open("messages", message=message)
+    expect(tab.page.locator(".detail .story-links .badge")).to_have_class(re.compile("bad$"))
 
 
 @pytest.mark.deep
