@@ -237,6 +237,22 @@ def test_webhooks_are_held_and_released_in_another_order(tab: Tab) -> None:
 
 
 @pytest.mark.deep
+def test_a_repeated_webhook_is_a_row_of_its_own(tab: Tab) -> None:
+    """Also where the first one is on another page of the list: it has as many rows as it says."""
+    control(tab, "rules", {"when": {}, "then": "sending"})
+    control(tab, "rules", {"in": "webhooks", "when": {}, "fault": {"duplicate": {"times": 1, "after": "2h"}}})
+    for number in range(30):
+        sent(tab, f"4207770{number:03}00")
+        advance(tab, "1s")
+    advance(tab, "3h")
+    tab.open("webhooks", order="oldest")
+    expect(tab.page.locator(".list-total")).to_have_text("60 webhooks")
+    tab.page.locator("sb-list a.row").first.wait_for()
+    tab.page.locator("sb-list").evaluate("list => { list.scrollTop = list.scrollHeight }")
+    expect(tab.page.locator("sb-list li[aria-setsize='60']").first).to_be_visible()
+
+
+@pytest.mark.deep
 def test_what_is_held_leaves_room_for_the_list(tab: Tab) -> None:
     """Where there is little room, too: each that is held can be told from the others, and rows of the list are seen."""
     tab.page.set_viewport_size({"width": 390, "height": 740})
