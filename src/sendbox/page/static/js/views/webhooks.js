@@ -25,7 +25,7 @@ function numbered(deliveries) {
 
 const COLUMNS = [
   { title: "State", sort: "state", width: "9.5rem" }, { title: "Receiver", sort: "target", width: "minmax(6rem, 1fr)" },
-  { title: "Events", width: "minmax(0, 2fr)" }, { title: "Tries", sort: "tries", width: "minmax(4rem, 9rem)" }, { title: "Made", sort: null, width: "7rem" },
+  { title: "Events", width: "minmax(6rem, 2fr)" }, { title: "Tries", sort: "tries", width: "minmax(4rem, 9rem)" }, { title: "Made", sort: null, width: "7rem" },
 ];
 
 class Webhooks extends View {
