@@ -228,6 +228,21 @@ def test_a_wide_list_has_columns(tab: Tab) -> None:
 
 
 @pytest.mark.deep
+def test_columns_that_were_widened_fit_a_narrower_page(tab: Tab) -> None:
+    """No column is beyond the edge of a list, however wide the others were drawn."""
+    sent(tab, "420777000101")
+    tab.open("messages")
+    tab.page.evaluate("""() => localStorage.setItem("sendbox-columns-messages", '{"0": 700, "2": 700}')""")
+    tab.page.set_viewport_size({"width": 1000, "height": 740})
+    tab.page.reload()
+    columns = tab.page.locator(".list-column")
+    expect(columns).to_have_count(5)
+    tab.stays_upright()
+    for column in columns.all():
+        expect(column).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.deep
 def test_what_fits_a_search_no_more_goes(tab: Tab) -> None:
     """Also from a list that a person looks at; the row under the pointer stays there."""
     messages = [sent(tab, f"420777000{number}01") for number in (1, 2, 3)]

@@ -102,6 +102,26 @@ def test_the_owner_answers_clicks_presses_and_opens(tab: Tab) -> None:
 
 
 @pytest.mark.deep
+def test_what_is_answered_stays_while_one_types(tab: Tab) -> None:
+    """A message that comes meanwhile does not become the one that is answered, nor an answer of what begins a talk."""
+    tab.open("phones", phone="420777000101")
+    typed = tab.page.locator(".composer textarea")
+    typed.fill("Hello?")
+    for text in ("The first", "The second"):
+        send(tab, "420777000101", body=text)
+        advance(tab, "5s")
+        expect(bubble(tab, text)).to_be_visible()
+        if text == "The first":
+            expect(tab.page.get_by_role("form", name="Write first")).to_be_visible()
+            tab.press("Reply")
+            expect(tab.page.locator(".composer")).to_contain_text("Reply to The first")
+    expect(tab.page.locator(".composer")).to_contain_text("Reply to The first")
+    typed.press("Enter")
+    expect(bubble(tab, "Hello?")).to_contain_class("own")
+    expect(tab.page.locator(".composer")).to_contain_text("Reply to The second")
+
+
+@pytest.mark.deep
 def test_the_owner_writes_first(tab: Tab) -> None:
     """A phone that nothing was sent to writes, on the channel and to the number that the person chooses."""
     tab.open("phones", search="+420 777 000 199")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -171,7 +172,7 @@ def receiver() -> Iterator[str]:
 def test_a_receiver_that_fails_is_seen(tab: Tab, receiver: str) -> None:
     """Red in the list, with its status, the tries and the next one; whole with what it answered, and as curl."""
     control(tab, "rules", {"when": {}, "then": "sending"})
-    sent(tab, "420777000100", callback=receiver)
+    message = sent(tab, "420777000100", callback=receiver)
     advance(tab, "0")
     tab.open("webhooks")
     row = tab.page.locator("sb-list a.row")
@@ -190,6 +191,8 @@ def test_a_receiver_that_fails_is_seen(tab: Tab, receiver: str) -> None:
     assert command[:4] == ["curl", "-X", "POST", receiver]
     assert json.loads(command[-1])[0]["result"] == "sending"
     tab.accessible()
+    tab.open("messages", message=message)
+    expect(tab.page.locator(".detail .story-links .badge")).to_have_class(re.compile("bad$"))
 
 
 @pytest.mark.deep
@@ -231,6 +234,22 @@ def test_webhooks_are_held_and_released_in_another_order(tab: Tab) -> None:
     tries = [entry["delivery"] for entry in control(tab, "journal?kind=try")["entries"]]
     assert tries[-3:] == [ids[2], ids[1], ids[0]]
     narrow(tab)
+
+
+@pytest.mark.deep
+def test_a_repeated_webhook_is_a_row_of_its_own(tab: Tab) -> None:
+    """Also where the first one is on another page of the list: it has as many rows as it says."""
+    control(tab, "rules", {"when": {}, "then": "sending"})
+    control(tab, "rules", {"in": "webhooks", "when": {}, "fault": {"duplicate": {"times": 1, "after": "2h"}}})
+    for number in range(30):
+        sent(tab, f"4207770{number:03}00")
+        advance(tab, "1s")
+    advance(tab, "3h")
+    tab.open("webhooks", order="oldest")
+    expect(tab.page.locator(".list-total")).to_have_text("60 webhooks")
+    tab.page.locator("sb-list a.row").first.wait_for()
+    tab.page.locator("sb-list").evaluate("list => { list.scrollTop = list.scrollHeight }")
+    expect(tab.page.locator("sb-list li[aria-setsize='60']").first).to_be_visible()
 
 
 @pytest.mark.deep

@@ -25,10 +25,10 @@ function write(list, widths) {
   } catch { /* a browser that keeps nothing */ }
 }
 
-/** Says the widths to the style of a list. */
+/** Says the widths to the style of a list; where there is less room, columns are narrower, and all of them are seen. */
 export function spread(element, { name, columns }) {
   const widths = read(name);
-  element.style.setProperty("--columns", columns.map(({ width }, number) => (widths[number] ? `${widths[number]}px` : width)).join(" "));
+  element.style.setProperty("--columns", columns.map(({ width }, number) => (widths[number] ? `minmax(${LEAST}px, ${widths[number]}px)` : width)).join(" "));
 }
 
 /** Makes a column wider or narrower, from the width that it has. */

@@ -22,6 +22,8 @@ class Handset extends View {
   #most = PAGE;
   #first = false;
   #answered = null;
+  /** the entry that the composer answers, null for none: while something is typed there, it stays this one */
+  #about = undefined;
   #follow = true;
   #shown = null;
   #newest = "";
@@ -54,7 +56,7 @@ class Handset extends View {
   }
 
   #turn(first, entry = null) {
-    [this.#first, this.#answered] = [first, entry];
+    [this.#first, this.#answered, this.#about] = [first, entry, undefined];
     this.redraw();
     this.querySelector(".composer textarea")?.focus();
   }
@@ -73,7 +75,9 @@ class Handset extends View {
       act: (name, body, done) => this.#do(name, body, done),
       answer: (entry) => this.#turn(false, entry),
     };
-    const answered = this.#first ? null : this.#answered ?? newest;
+    const stays = this.#about !== undefined && this.querySelector(".composer textarea")?.value;
+    const answered = this.#first ? null : this.#answered ?? (stays ? this.#about : newest);
+    this.#about = answered;
     return h("article.handset", { class: phone.online ? null : "off", "aria-labelledby": "handset-number" },
       h("div.top", { "aria-hidden": "true" }, h("span", time(phone.now ?? store.info?.clock.now).slice(0, 5)), icon(phone.online ? "signal" : "offline")),
       this.#head(phone),

@@ -11,6 +11,7 @@ import { receiver } from "./delivery.js";
 import { exchange } from "./exchange.js";
 import { picture } from "./picture.js";
 import { steps } from "./steps.js";
+import { stateOf } from "./tries.js";
 
 /** So many webhooks are linked. */
 const MOST = 50;
@@ -60,7 +61,7 @@ class Message extends View {
   #webhooks(deliveries) {
     return [h("h2", "Webhooks"), h("ul.story-links", deliveries.slice(0, MOST).map((delivery) => h("li",
       h("a", { href: viewOf("webhooks", { delivery: delivery.id }) }, time(delivery.at), " to ", receiver(delivery)), " ",
-      badge(delivery.state), delivery.tries.length > 1 && h("span.quiet", ` ${delivery.tries.length} tries`)))),
+      stateOf(delivery.state, delivery.tries.at(-1)), delivery.tries.length > 1 && h("span.quiet", ` ${delivery.tries.length} tries`)))),
     deliveries.length > MOST && h("p.quiet", `and ${deliveries.length - MOST} more`)];
   }
 

@@ -10,7 +10,7 @@ import { SHOWN, cut, time } from "../words.js";
 
 const COLUMNS = [
   { title: "Phone", sort: "phone", width: "10rem" }, { title: "Result", sort: "result", width: "7.5rem" },
-  { title: "Channel", sort: "channel", width: "9rem" }, { title: "Text", width: "minmax(0, 1fr)" }, { title: "Accepted", sort: null, width: "7rem" },
+  { title: "Channel", sort: "channel", width: "9rem" }, { title: "Text", width: "minmax(6rem, 1fr)" }, { title: "Accepted", sort: null, width: "7rem" },
 ];
 
 class Messages extends View {

@@ -11,7 +11,7 @@ import { SHOWN, cut, time } from "../words.js";
 import "../phone/handset.js";
 
 const COLUMNS = [
-  { title: "Number", sort: "number", width: "10rem" }, { title: "State", width: "9.5rem" }, { title: "Last text", width: "minmax(0, 1fr)" },
+  { title: "Number", sort: "number", width: "10rem" }, { title: "State", width: "9.5rem" }, { title: "Last text", width: "minmax(6rem, 1fr)" },
   { title: "Messages", sort: "messages", width: "6.5rem" }, { title: "Last", sort: null, width: "6rem" },
 ];
 

@@ -14,7 +14,7 @@ const REMARKED = "remark:*";
 
 const COLUMNS = [
   { title: "Answer", sort: "status", width: "6.5rem" }, { title: "Operation", sort: "operation", width: "minmax(8rem, 1fr)" },
-  { title: "Call", width: "minmax(0, 2fr)" }, { title: "Remarks", sort: "remarks", width: "minmax(6rem, 11rem)" }, { title: "At", sort: null, width: "7rem" },
+  { title: "Call", width: "minmax(6rem, 2fr)" }, { title: "Remarks", sort: "remarks", width: "minmax(6rem, 11rem)" }, { title: "At", sort: null, width: "7rem" },
 ];
 
 class Requests extends View {

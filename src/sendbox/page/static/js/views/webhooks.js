@@ -12,19 +12,20 @@ import { ended, isFailed, stateOf } from "../story/tries.js";
 import { View } from "../view.js";
 import { count, cut, time } from "../words.js";
 
-/** Webhooks, each with a key of its own: a repeated one has the id of the first. */
+/** The webhooks of a page, each with a key of its own: a repeated one has the id of the first, which may be on another page. */
 function numbered(deliveries) {
   const met = new Map();
   return deliveries.map((delivery) => {
-    const number = met.get(delivery.id) ?? 0;
-    met.set(delivery.id, number + 1);
-    return { ...delivery, key: `${delivery.id} ${number}` };
+    const name = `${delivery.id} ${delivery.at}`;
+    const number = met.get(name) ?? 0;
+    met.set(name, number + 1);
+    return { ...delivery, key: `${name} ${number}` };
   });
 }
 
 const COLUMNS = [
   { title: "State", sort: "state", width: "9.5rem" }, { title: "Receiver", sort: "target", width: "minmax(6rem, 1fr)" },
-  { title: "Events", width: "minmax(0, 2fr)" }, { title: "Tries", sort: "tries", width: "minmax(4rem, 9rem)" }, { title: "Made", sort: null, width: "7rem" },
+  { title: "Events", width: "minmax(6rem, 2fr)" }, { title: "Tries", sort: "tries", width: "minmax(4rem, 9rem)" }, { title: "Made", sort: null, width: "7rem" },
 ];
 
 class Webhooks extends View {
