@@ -207,6 +207,35 @@ def test_addresses(view: dict[str, Any], shown: str | None) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("headers", "shown"),
+    [
+        ([["Set-Cookie", "123456789"], ["Server", "x"]], [["Set-Cookie", "1234…"], ["Server", "x"]]),
+        ({"Set-Cookie": "123456789", "Retry-After": 5}, {"Set-Cookie": "1234…", "Retry-After": 5}),
+        ([], []),
+        ([5], [5]),
+        (None, None),
+    ],
+    ids=["of a receiver", "of a rule", "none", "no pairs", "null"],
+)
+def test_headers_of_an_answer(headers: object, shown: object) -> None:
+    """A rule has them by name, and what was refused in any form."""
+    view = MASK.view({"status": 502, "headers": headers, "body": "x"})
+    assert view == {"status": 502, "headers": shown, "body": "x"}
+
+
+@pytest.mark.asyncio
+async def test_the_answer_of_a_rule_is_shown() -> None:
+    """Control put the rule, and the journal and the report have it."""
+    async with boxed() as box:
+        await box.open()
+        answer = {"status": 502, "headers": {"Content-Type": "text/html"}, "body": "<html>"}
+        put = await box.post("/_sandbox/worlds/test-1/rules", {"in": "api", "fault": {"answer": answer}})
+        assert put.status == 201
+        for view in ("journal", "report"):
+            assert (await box.get(f"/_sandbox/worlds/test-1/{view}")).status == 200
+
+
 def test_what_is_known_is_masked_everywhere() -> None:
     """Secrets of a world wherever they stand as a word; its id but where it is its address; short ones only by name."""
     mask = Mask(["s3cret-77", "code"], REAL)

@@ -9,8 +9,8 @@ must repeat (exports, records, the outbox, digests) is made of the world itself,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeGuard
 from urllib.parse import quote_plus, unquote_plus
 
 import orjson
@@ -246,8 +246,8 @@ class Mask:
                 key: self._headers(item) if called and key == "headers" else self.field(item, str(key), keys)
                 for key, item in value.items()
             }
-            if {"status", "headers", "body"} <= value.keys():
-                view["headers"] = self._answered(value["headers"])
+            if {"status", "headers", "body"} <= value.keys() and (answered := self._answered(value["headers"])):
+                view["headers"] = answered
             for field in _addresses(value, name):
                 if isinstance(address := view.get(field), str):
                     view[field] = self.address(address)
@@ -258,16 +258,35 @@ class Mask:
         """Headers of a callback, or of a webhook: by name, or as pairs."""
         if isinstance(headers, Mapping):
             return {name: self._header(name, value) for name, value in headers.items()}
-        if isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers):
+        if _are_pairs(headers):
             return [[name, self._header(name, value)] for name, value in headers]
         return self.secret(str(headers))
 
-    def _answered(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
-        """The headers that a receiver answered: their values, but for those whose names say that they are secret."""
-        return [[name, self.secret(value) if _PROVING.search(name) else self.text(value)] for name, value in headers]
+    def _answered(self, headers: object) -> object:
+        """The headers of an answer, by name where a rule has it, else as pairs; None for what is neither.
+
+        Those are masked of which the name says that they are secret.
+        """
+        if isinstance(headers, Mapping):
+            return {name: self._answered_value(name, value) for name, value in headers.items()}
+        if _are_pairs(headers):
+            return [[name, self._answered_value(name, value)] for name, value in headers]
+        return None
+
+    def _answered_value(self, name: object, value: object) -> object:
+        if _PROVING.search(str(name)):
+            return self.secret(str(value))
+        return self.text(value) if isinstance(value, str) else value
 
     def _header(self, name: object, value: object) -> object:
         return value if str(name).lower() in OWN else self.secret(str(value))
+
+
+def _are_pairs(headers: object) -> TypeGuard[Sequence[Sequence[object]]]:
+    """True for a list of names with their values."""
+    return isinstance(headers, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 for pair in headers
+    )
 
 
 def _addresses(value: JsonMapping, name: str) -> Iterable[str]:

@@ -222,12 +222,12 @@ def _bounds(node: Node, expectation: Expectation, linter: Linter) -> None:
         at = node.entries()["before"]
         message = f"{show(at.value)} is before the start of the world, {spans.iso(start)}"
         linter.warn(at, "before-start", f"{message}; nothing comes so early")
-    own = [condition for condition in _own(expectation) if isinstance(condition, Condition)]
+    own = _own(expectation)
+    positive = [condition for condition in own if isinstance(condition, Condition)]
     for condition in expectation.where:
-        where = node.get("where")
-        if isinstance(condition, Not) and where is not None and _turns_all(condition, own):
-            message = f"{condition.text} turns away everything that where finds"
-            linter.warn(where.entries()[NOT], "never-asked", message)
+        if isinstance(condition, Not) and _turns_all(condition, positive):
+            at = node.entries()["where" if condition in own else "among"].entries()[NOT]
+            linter.warn(at, "never-asked", f"{condition.text} turns away everything that where finds")
 
 
 def _turns_all(turned: Not, own: Iterable[Condition]) -> bool:
