@@ -204,8 +204,7 @@ class Client(ControlClient):
             raise ControlError(502, "no_sandbox", unreachable(self.origin, error)) from error
         except ValueError:
             value = None
-        has_words = isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("error", "message"))
-        if not isinstance(value, dict) or (response.status_code >= 400 and not has_words):
+        if not isinstance(value, dict) or (response.status_code >= 400 and not _has_words(value)):
             raise ControlError(
                 502, "no_sandbox", f"{masked(self.origin)} is not a Sandbox: it answers {response.status_code}"
             )
@@ -254,6 +253,11 @@ class Client(ControlClient):
         if self._pool is not None:
             self._pool.shutdown(wait=not self._under_way, cancel_futures=True)
         self._http.close()
+
+
+def _has_words(answer: JsonMapping) -> bool:
+    """True if the answer to a refused call has the two texts of ours."""
+    return isinstance(answer.get("error"), str) and isinstance(answer.get("message"), str)
 
 
 def unreachable(origin: str, error: Exception) -> str:
