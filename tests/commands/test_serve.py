@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from sendbox import __version__
+from sendbox.cli import main as cli
 from sendbox.cli.address import bind, callable_host
 from sendbox.cli.log import Log
 from sendbox.cli.outcome import CANNOT, Failure
@@ -418,7 +419,8 @@ def test_tokens_of_options(tmp_path: Path) -> None:
     file = tmp_path / "tokens.txt"
 
     def parsed(*arguments: str) -> Any:
-        with serve_command.make_context("serve", [*arguments]) as context:
+        settings = cli.sendbox.context_settings  # a command keeps its option of help as it was first asked for
+        with serve_command.make_context("serve", [*arguments], **settings) as context:
             return serve_options(context.params).settings.control_tokens
 
     def refusal(*arguments: str) -> str:

@@ -11,7 +11,7 @@ from sendbox.engine.kept import Firsts, Kept, Source
 from sendbox.services.messaging.control import messages
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.verify.verify import Verify
-from tests.box import KEY, WORLD, Box, boxed
+from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.runtime.scenes import fill
 
 PHONES = [f"42077710011{digit}" for digit in range(5)]
@@ -130,6 +130,7 @@ async def test_a_phone_that_was_forgotten_is_no_end_of_pages() -> None:
         for phone in PHONES:
             await box.send(phone)
             await box.advance("1h")
+        await turns(20)  # it forgets in parts
         left = [phone["number"] for phone in (await box.get(f"{WORLD}/phones")).json["phones"]]
         assert PHONES[0] not in left
         found = (await box.get(f"{WORLD}/phones?limit=9&cursor={PHONES[0]}")).json["phones"]
@@ -147,6 +148,7 @@ async def test_an_act_on_a_phone_whose_messages_were_forgotten_says_so() -> None
         for phone in PHONES:
             await box.send(phone)
             await box.advance("1h")
+        await turns(20)  # it forgets in parts
         answer = await box.post(f"{WORLD}/phones/{PHONES[0]}/reply", {"body": "Yes"})
         assert (answer.status, answer.json) == (
             404,
