@@ -255,6 +255,8 @@ async def test_a_store_that_takes_nothing(full: bool, tmp_path: Path, monkeypatc
             assert (answer.status, answer.json["error"]) == (503, "store_failed")
             health = await box.get("/_sandbox/health")
             assert (health.status, health.json["error"], health.json["status"]) == (503, "store_failed", "failed")
+            assert (await box.get("/_sandbox/health?store=true")).body == health.body
+            assert (await box.get("/_sandbox/health?store=false")).json["status"] == "failed"
             assert health.json["worlds"] == 1
             assert "sendbox-instance" in answer.headers
             sent = asyncio.create_task(box.runtime.persist(box.runtime.worlds[KEY]))

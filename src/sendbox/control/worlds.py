@@ -45,7 +45,7 @@ from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
 from sendbox.runtime.slot import HostedWorld, Slice
-from sendbox.runtime.store.store import StoredWorld
+from sendbox.runtime.store.store import STORE_FAILED, StoredWorld
 from sendbox.runtime.worlds import BEGINS, MEMORY_FULL
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
@@ -160,7 +160,7 @@ class Memory(Answer):
 class Health(Answer):
     """The server answers; `instance` is another one after each start, or that of the store which keeps its worlds."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "failed"]
     version: str
     engine: int
     instance: str
@@ -232,13 +232,18 @@ class DroppedRule(Answer):
 
 
 @operation("GET", "/health", answers=Health, own_scope="open")
-async def health(call: Call) -> Health:
+async def health(
+    call: Call,
+    store: Annotated[bool, described("with `false` a store that cannot be written is no reason for a 503")] = True,
+) -> Health:
     """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written.
 
     While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`; while the
     store cannot be written, 503 `store_failed` and `failed`.
     """
-    health = call.runtime.health()
+    health, persistence = call.runtime.health(), call.runtime.persistence
+    if store and persistence is not None and persistence.failure is not None:
+        raise ControlError(503, STORE_FAILED, persistence.failure, **health)
     if (full := call.runtime.full) is not None:
         raise ControlError(503, MEMORY_FULL, full, **health)
     return read(health, Health)

@@ -189,7 +189,7 @@ class OpenRoute(Route):
 class HealthRoute(OpenRoute):
     """A health check, answered as the operation of control does, before control is imported.
 
-    One with a query goes to control, which knows no argument of it.
+    One with a query goes to control, which knows its argument.
     """
 
     def __init__(self, runtime: Runtime) -> None:
