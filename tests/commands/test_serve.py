@@ -254,7 +254,8 @@ async def test_the_banner_says_where_everything_is() -> None:
     )
     text = "\n".join(said)
     assert text.startswith(f"Sendbox {__version__}\n")
-    rows = dict(line.split(maxsplit=1) for line in text.splitlines()[2:11])
+    rows = dict(line.split(maxsplit=1) for line in text.splitlines()[2:12])
+    assert rows["port"].isdecimal()
     assert {name: rows[name] for name in list(rows)[:6]} == {
         "base_url": "http://box.test:7357/v2",
         "rest_url": "http://box.test:7357/v1",
@@ -284,13 +285,15 @@ async def test_the_banner_of_tls_self_trusts_first() -> None:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("given", [{"shown": False}, {"quiet": True}], ids=["no terminal", "quiet"])
 async def test_the_start_in_one_line(given: dict[str, bool]) -> None:
-    """Where no person reads it, the start is one line with version, address and scenario."""
+    """Where no person reads it, the start is one line with version, address, scenario, and a port that was drawn."""
     said: list[str] = []
     stop = asyncio.Event()
     stop.set()
     started = options(public_url="http://box.test:7357", quiet=given.get("quiet", False))
     await serve(started, stop, said.append, Log(print), in_full=given.get("shown", True))
-    assert said == [f"Sendbox {__version__} at http://box.test:7357, scenario default"]
+    line, _, port = said.pop().partition(", on port ")
+    assert (line, said) == (f"Sendbox {__version__} at http://box.test:7357, scenario default", [])
+    assert port.isdecimal()
 
 
 @pytest.mark.asyncio

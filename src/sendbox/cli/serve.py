@@ -413,6 +413,9 @@ def start_line(options: Options, served: RunningServer) -> str:
     """The start in one line, in the format of the log: version, address, scenario."""
     fields = {"version": __version__, "address": served.origin, "scenario": _scenario_name(options, served)}
     text = f"Sendbox {__version__} at {served.origin}, scenario {fields['scenario']}"
+    if options.settings.public_url and not options.settings.port:
+        fields["port"] = str(served.port)
+        text += f", on port {served.port}"
     if served.ca_url is not None:
         fields["ca"] = served.ca_url
         text += f", authority {served.ca_url}"
@@ -437,6 +440,8 @@ def banner(options: Options, served: RunningServer) -> str:
     }
     if options.watch:
         rows["watch"] = "new worlds open with the scenario as it is then"
+    if settings.public_url and not settings.port:
+        rows["port"] = str(served.port)
     if served.ca_url is not None:
         rows["ca"] = served.ca_url
     width = max(map(len, rows)) + 2
