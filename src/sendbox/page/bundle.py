@@ -20,9 +20,7 @@ _EXPORT: Final = re.compile(
 _LATER: Final = re.compile(r"\bimport\(`(\./[^$`]*)")
 #: What no browser needs: comments that have lines of their own, empty lines, the space before lines, the end of a line
 #: after a comma.
-_UNREAD: Final = re.compile(
-    r"^[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n|\n)|^[ \t]+|(?<=,)\n", re.MULTILINE
-)
+_UNREAD: Final = re.compile(r"^[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n|\n)|^[ \t]+|(?<=,)\n", re.MULTILINE)
 #: The script: it runs a module once, when it is used. A shared worker begins with another module than a page.
 _SCRIPT: Final = """\
 const made = {{}};
