@@ -223,6 +223,28 @@ async def test_webhooks_are_held_before_their_first_try() -> None:
             assert (refused.status, refused.json["error"]) == (400, "bad_argument")
 
 
+async def test_each_of_those_with_one_id_is_released() -> None:
+    """The oldest that is held first; an id that is named more often than there are webhooks is named in vain."""
+    scenario = {"sendbox": 1, "extends": "default", "webhooks": [{"when": {}, "fault": {"duplicate": {"times": 3}}}]}
+    async with boxed(scenario) as box:
+        await box.open()
+        await box.only_sending()
+        await box.post(f"{WORLD}/holds", {})
+        await box.send(PHONE)
+        await box.advance("0s")
+        held = (await box.get(f"{WORLD}/holds")).json["held"]
+        assert held == held[:1] * 4
+        assert (await box.post(f"{WORLD}/holds/release", {"deliveries": held[:1]})).json["held"] == held[1:]
+        assert (await box.post(f"{WORLD}/holds/release", {"deliveries": held[:1]})).json["held"] == held[2:]
+        refused = await box.post(f"{WORLD}/holds/release", {"deliveries": held[1:]})
+        assert (refused.status, refused.json["error"]) == (409, "wrong_state")
+        assert (await box.post(f"{WORLD}/holds/release", {"deliveries": held[2:]})).json["held"] == []
+        await box.send("420777000101")
+        await box.advance("0s")
+        held = (await box.get(f"{WORLD}/holds")).json["held"]
+        assert (await box.post(f"{WORLD}/holds/release", {"deliveries": held + held[:1]})).json["held"] == []
+
+
 async def test_what_is_released_may_be_held_again() -> None:
     """While it waits for the one before it; a restored world sends it with the clock."""
     async with boxed() as box:

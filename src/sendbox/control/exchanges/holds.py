@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Annotated
@@ -68,16 +69,31 @@ async def release_held(
     call: Call,
     deliveries: Annotated[Sequence[str] | None, described("their ids, in the order in which they leave")] = None,
 ) -> Holds:
-    """Sends held webhooks at once, one after another to each receiver: these, or all of them, oldest first."""
-    world, outlets = call.hosted.world, call.hosted.world.outlets
-    released = _held(outlets) if deliveries is None else [find_delivery(world, name) for name in deliveries]
-    for delivery in released:
-        if delivery.state != "held":
+    """Sends held webhooks at once, one after another to each receiver: these, or all of them, oldest first.
+
+    An id that several have, as a rule repeated a webhook, is that of the oldest of them; named again, of the next one.
+    """
+    world = call.hosted.world
+    for delivery in _held(world.outlets) if deliveries is None else _named(world, deliveries):
+        world.outlets.release(delivery)
+    return _holds_of(world)
+
+
+def _named(world: World, names: Sequence[str]) -> list[Delivery]:
+    """The held webhooks with these ids. Raises `ControlError`."""
+    outlets = world.outlets
+    held: defaultdict[str, deque[Delivery]] = defaultdict(deque)
+    for delivery in _held(outlets):
+        held[outlets.id_of(delivery)].append(delivery)
+    named: list[Delivery] = []
+    for delivery in [find_delivery(world, name) for name in names]:
+        same = held[outlets.id_of(delivery)]
+        if same:
+            named.append(same.popleft())
+        elif delivery not in named:
             text = f'{outlets.id_of(delivery)} is in the state "{delivery.state}"; legal: a webhook that is held'
             raise ControlError(409, "wrong_state", text)
-    for delivery in released:
-        outlets.release(delivery)
-    return _holds_of(world)
+    return named
 
 
 def _holds_of(world: World) -> Holds:

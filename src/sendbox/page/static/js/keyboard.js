@@ -50,6 +50,8 @@ function back(target) {
 
 /** Back to the list, also from what is not there yet. */
 function close() {
+  // the list says which row gets the focus
+  document.activeElement.blur();
   go(list().data.sorting.to(NOTHING));
   list().enter();
 }

@@ -10,6 +10,9 @@ import { receiver, short } from "./delivery.js";
 /** What can be held, and the field that says which. */
 const KINDS = { all: "All webhooks", phone: "Those about a phone", target: "Those to an address" };
 
+/** Names of webhooks by their ids: one that a rule repeated has the id of the first. */
+const named = (ids) => ids.map((id, place) => `${id} ${ids.slice(0, place).filter((other) => other === id).length}`);
+
 class Holding extends View {
   static kinds = ["delivery", "try", "control"];
   #kind = "all";
@@ -21,17 +24,19 @@ class Holding extends View {
       this.world.get("holds"), this.world.get("deliveries", { state: "held", form: "short" }),
     ]);
     // what the person has put in order stays so, and what came since follows
-    this.#order = [...this.#order.filter((id) => held.includes(id)), ...held.filter((id) => !this.#order.includes(id))];
-    return { holds, byId: new Map(deliveries.map((delivery) => [delivery.id, delivery])) };
+    const names = named(held);
+    this.#order = [...this.#order.filter((name) => names.includes(name)), ...names.filter((name) => !this.#order.includes(name))];
+    const shown = named(deliveries.map(({ id }) => id));
+    return { holds, byName: new Map(deliveries.map((delivery, index) => [shown[index], delivery])) };
   }
 
-  draw({ holds, byId }) {
-    const held = this.#order.filter((id) => byId.has(id));
+  draw({ holds, byName }) {
+    const held = this.#order.filter((name) => byName.has(name));
     return h("details.holding", { key: "holding" },
       h("summary", "Hold and release", (held.length > 0 || holds.length > 0) && h("span.quiet", ` ${count(held.length, "held", "held")}${holds.length ? ", more will be" : ""}`)),
       !this.readOnly && this.#form(),
       holds.length > 0 && this.#holds(holds),
-      held.length > 0 && this.#held(held, byId));
+      held.length > 0 && this.#held(held, byName));
   }
 
   #form() {
@@ -64,41 +69,41 @@ class Holding extends View {
       }, "Hold no more"));
   }
 
-  #held(held, byId) {
+  #held(held, byName) {
     return [
-      h("ol.holding-list", { "aria-label": "Held webhooks" }, held.map((id, place) => this.#item(byId.get(id), place, held.length))),
+      h("ol.holding-list", { "aria-label": "Held webhooks" }, held.map((name, place) => this.#item(name, byName.get(name), place, held.length))),
       !this.readOnly && h("div.actions", h("button.small.first", { type: "button", onclick: () => this.#release(held) }, held.length > 1 ? "Release all in this order" : "Release it"))];
   }
 
-  #item(delivery, place, among) {
-    const { id } = delivery;
-    const name = `${place + 1} of ${among}`;
-    const button = (label, about, onclick, disabled = false) =>
-      h("button.small", { type: "button", class: label.toLowerCase(), "aria-label": about, disabled, onclick }, label);
+  #item(name, delivery, place, among) {
+    const about = `${place + 1} of ${among}`;
+    const button = (label, title, onclick, disabled = false) =>
+      h("button.small", { type: "button", class: label.toLowerCase(), "aria-label": title, disabled, onclick }, label);
     return h("li", {
-      key: id, draggable: this.readOnly ? null : "true", "data-id": id,
-      ondragstart: (event) => { this.#dragged = id; event.dataTransfer.effectAllowed = "move"; },
+      key: name, draggable: this.readOnly ? null : "true", "data-name": name,
+      ondragstart: (event) => { this.#dragged = name; event.dataTransfer.effectAllowed = "move"; },
       ondragover: (event) => { if (this.#dragged) event.preventDefault(); },
       ondrop: (event) => { event.preventDefault(); this.#move(this.#dragged, place); this.#dragged = null; },
     },
-    h("a.text", { href: viewOf("webhooks", { delivery: id }) }, time(delivery.at), " ", h("bdi", delivery.events.map(short).join(", ")), " to ", receiver(delivery)),
+    h("a.text", { href: viewOf("webhooks", { delivery: delivery.id }) }, time(delivery.at), " ", h("bdi", delivery.events.map(short).join(", ")), " to ", receiver(delivery)),
     !this.readOnly && h("span.holding-acts",
-      button("Up", `Move ${name} up`, () => this.#move(id, place - 1, "up"), place === 0),
-      button("Down", `Move ${name} down`, () => this.#move(id, place + 1, "down"), place === among - 1),
-      button("Release", `Release ${name}`, () => this.#release([id]))));
+      button("Up", `Move ${about} up`, () => this.#move(name, place - 1, "up"), place === 0),
+      button("Down", `Move ${about} down`, () => this.#move(name, place + 1, "down"), place === among - 1),
+      button("Release", `Release ${about}`, () => this.#release([name]))));
   }
 
   /** Puts a webhook at a place, and the focus back to the button that was pressed, or to the other one at the end. */
-  #move(id, place, pressed = null) {
-    const order = this.#order.filter((other) => other !== id);
-    order.splice(place, 0, id);
+  #move(name, place, pressed = null) {
+    const order = this.#order.filter((other) => other !== name);
+    order.splice(place, 0, name);
     this.#order = order;
     this.redraw();
-    const item = pressed && this.querySelector(`[data-id="${CSS.escape(id)}"]`);
+    const item = pressed && this.querySelector(`[data-name="${CSS.escape(name)}"]`);
     item?.querySelector(`.${pressed}:enabled, button:enabled`)?.focus();
   }
 
-  async #release(ids) {
+  async #release(names) {
+    const ids = names.map((name) => name.split(" ")[0]);
     const done = ids.length > 1 ? `${count(ids.length, "webhook")} leave one after another.` : "The webhook is released.";
     await act(() => this.world.post("holds/release", { deliveries: ids }), done);
     this.reload();
