@@ -130,6 +130,14 @@ class Tab:
         """Waits until the page has said something about an act, since what was waited for last."""
         self.page.wait_for_function(SAID, arg=text)
 
+    def copied(self, button: str) -> str:
+        """The text that a button copies; a browser gives its clipboard only to the page in front."""
+        self.page.bring_to_front()
+        self.press(button)
+        self.said("Copied.")
+        text: str = self.page.evaluate("navigator.clipboard.readText()")
+        return text
+
     def settle(self) -> None:
         """Waits until the page stands still: no animation runs, and its fonts are there."""
         self.page.evaluate(SETTLED)

@@ -214,9 +214,7 @@ def test_templates_codes_and_rich_messages(tab: Tab) -> None:
     expect(tab.page.locator(".day")).to_have_count(2)
     (code,) = tab.apart(lambda: sendbox.codes(phone=PHONE))
     expect(tab.page.get_by_role("group", name="Verify code").locator("output")).to_have_text(code.code)
-    tab.press("Copy code")
-    tab.said("Copied.")
-    assert tab.page.evaluate("navigator.clipboard.readText()") == code.code
+    assert tab.copied("Copy code") == code.code
     tab.accessible()
 
 

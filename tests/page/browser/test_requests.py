@@ -51,9 +51,7 @@ def test_a_call_is_copied(tab: Tab, button: str, part: str) -> None:
     """As a command, a program, a test, or an entry of a scenario."""
     send(tab, "420777000100")
     tab.open("requests", request="1")
-    tab.press(button)
-    tab.said("Copied.")
-    text = tab.page.evaluate("navigator.clipboard.readText()")
+    text = tab.copied(button)
     assert part in text
     assert "420777000100" in text
 

@@ -45,9 +45,7 @@ def test_a_webhook_that_was_tried_again(tab: Tab) -> None:
     assert heads == tries.first.locator("th").all_inner_texts()
     expect(detail.get_by_role("group", name="Headers")).to_contain_text("X-Request-Id")
     expect(detail.locator("pre.json")).to_contain_text('"result": "sending"')
-    tab.press("Copy the body")
-    tab.said("Copied.")
-    assert '"sending"' in tab.page.evaluate("navigator.clipboard.readText()")
+    assert '"sending"' in tab.copied("Copy the body")
     tab.accessible()
     narrow(tab)
     tab.press("Webhooks", "link", ".detail")
@@ -130,9 +128,7 @@ def test_the_built_in_receiver(tab: Tab) -> None:
     tab.open("webhooks")
     tab.press("Built-in receiver", "link")
     expect(tab.page.get_by_text("It got nothing yet.")).to_be_visible()
-    tab.press("Copy the address")
-    tab.said("Copied.")
-    address = tab.page.evaluate("navigator.clipboard.readText()")
+    address = tab.copied("Copy the address")
     assert address == f"{tab.sendbox.origin}/_sandbox/worlds/{tab.sendbox.api_key}/hook"
     sent(tab, "420777000100")
     advance(tab, "0")
@@ -185,9 +181,7 @@ def test_a_receiver_that_fails_is_seen(tab: Tab, receiver: str) -> None:
     answer = detail.locator("details", has_text="Answer to try 1")
     expect(answer.get_by_role("group", name="Headers of the answer to try 1")).to_contain_text("application/json")
     expect(answer.locator("pre")).to_contain_text('"error": "no such order"')
-    tab.press("Copy as curl")
-    tab.said("Copied.")
-    command = shlex.split(tab.page.evaluate("navigator.clipboard.readText()"))
+    command = shlex.split(tab.copied("Copy as curl"))
     assert command[:4] == ["curl", "-X", "POST", receiver]
     assert json.loads(command[-1])[0]["result"] == "sending"
     tab.accessible()
