@@ -70,7 +70,7 @@ def test_the_objects_of_kubernetes(manifests: Manifests) -> None:
     ("file", "kind"), [("kubernetes.yaml", "StatefulSet"), ("kubernetes-postgresql.yaml", "Deployment")]
 )
 def test_the_pod_of_kubernetes(file: str, kind: str) -> None:
-    """It needs no rights; probes ask for the health; it has time to end."""
+    """It needs no rights; probes ask for the health, that of life without the store; it has time to end."""
     (workload,) = (each for each in read(DEPLOY / file) if each["kind"] == kind)
     spec = workload["spec"]["template"]["spec"]
     assert workload["spec"]["template"]["metadata"]["labels"] == LABELS
@@ -78,7 +78,8 @@ def test_the_pod_of_kubernetes(file: str, kind: str) -> None:
     assert container["image"] == IMAGE
     assert container["ports"] == [{"name": "http", "containerPort": PORT}]
     probes = [container[name]["httpGet"] for name in ("startupProbe", "readinessProbe", "livenessProbe")]
-    assert probes == [{"path": HEALTH, "port": "http"}] * 3
+    paths = [HEALTH, HEALTH, f"{HEALTH}?store=false"]
+    assert probes == [{"path": path, "port": "http"} for path in paths]
     assert container["readinessProbe"]["failureThreshold"] == 6  # a full server can still be reached for half a minute
     assert container["livenessProbe"]["failureThreshold"] == 12
     assert container["securityContext"]["readOnlyRootFilesystem"]
