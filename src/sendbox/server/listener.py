@@ -410,6 +410,7 @@ class HttpServer:
         end = loop.time() + grace
         await _take_turns()  # what has come is read
         await self._stop_listening(self._server)
+        await _take_turns()
         while True:
             ends = [cast("Protocol", connection).leave(linger) for connection in connections]
             waiting = [left for left in ends if not left.done()]
@@ -427,15 +428,16 @@ class HttpServer:
         state = server.server_state
         await self._stop_listening(server)
         # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
-        # is cancelled; while it is there, uvicorn logs an error.
-        for connection in list(state.connections):
-            transport: asyncio.Transport = connection.transport
-            # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
-            if self._ssl is None and not transport.get_write_buffer_size():
-                transport.close()
-            else:
-                transport.abort()
-        await _take_turns()
+        # is cancelled; while it is there, uvicorn logs an error. Who was just accepted is known after some turns.
+        for _ in range(TURNS):
+            for connection in list(state.connections):
+                transport: asyncio.Transport = connection.transport
+                # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
+                if self._ssl is None and not transport.get_write_buffer_size():
+                    transport.close()
+                else:
+                    transport.abort()
+            await asyncio.sleep(0)
         if tasks := list(state.tasks):
             for task in tasks:
                 task.cancel()
@@ -443,20 +445,18 @@ class HttpServer:
 
     @staticmethod
     async def _stop_listening(server: uvicorn.Server) -> None:
-        """Closes the port, and returns once every connection that was being accepted is known.
+        """Closes the port. The connections that were being accepted are known some turns later.
 
         asyncio's own server (3.11) leaves a connection open that is being accepted while it is closed, so it stops to
-        accept some turns before; uvloop's accepts until it is closed, and tells the protocol a turn later.
+        accept some turns before.
         """
-        loop = asyncio.get_running_loop()
+        loop, sockets = asyncio.get_running_loop(), [each for listener in server.servers for each in listener.sockets]
         with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
-            for listener in server.servers:
-                for accepting in listener.sockets:
-                    loop.remove_reader(accepting)
-        await _take_turns()
+            removed = [loop.remove_reader(accepting) for accepting in sockets]
+            if any(removed):
+                await _take_turns()
         for listener in server.servers:
             listener.close()
-        await _take_turns()
 
     def _make_config(self) -> uvicorn.Config:
         certificate, key = self._ssl or (None, None)
