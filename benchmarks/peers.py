@@ -43,14 +43,19 @@ class Peer:
     load: Load = field(default_factory=lambda: Load(1, mix=0))
 
 
+def free_port(taken: int = 0) -> int:
+    """A port that nobody listens at, and that is not `taken`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    return port if port != taken else free_port(taken)
+
+
 def measure(peer: Peer, bench: Bench) -> Samples:
     """Processor time of a request of the peer, divided by ours of the mix in the same round."""
     load = Load(bench.size(3_000, 1_000), mix=0)
     theirs = replace(peer.load, requests=bench.size(1_000, 300))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with bench.served() as servers, peer.serve(bench, port) as process:
+    with bench.served() as servers, peer.serve(bench, free_port()) as process:
         process.listen(PATIENCE)
         if theirs.path == load.path:  # what it answers is an answer
             answer = process.ask("POST", load.path, bodies(0, 1)[0].encode(), key=KEY)
@@ -209,7 +214,7 @@ def mountebank(bench: Bench, port: int) -> Process:
     path = written("mountebank.json", {"imposters": [imposter]})
     command = ["node", str(modules / "mountebank/bin/mb"), "start", "--configfile", str(path), "--allowInjection"]
     files = ["--nologfile", "--loglevel", "error", "--pidfile", str(FOLDER / "mb.pid"), "--host", "127.0.0.1"]
-    return Process([*command, *files, "--port", str(port + 1 if port < 65535 else port - 1)], env=os.environ, port=port)
+    return Process([*command, *files, "--port", str(free_port(port))], env=os.environ, port=port)
 
 
 def wiremock(bench: Bench, port: int) -> Process:
