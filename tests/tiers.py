@@ -46,7 +46,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
     "interfaces": "addressee advising",
     "interfaces/legacy": "legacy",
     "interfaces/partner": "decode tokens",
-    "interfaces/rest": "errors lists messages",
+    "interfaces/rest": "errors messages",
     "interfaces/sending": "handlers simple",
     "isolation": "*",
     "journeys": "login reference",
@@ -62,7 +62,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
         "numbers read shape slips stories subkeys timeline traffic verify webhook_rules write"
     ),
     "server": "app_errors faulting hosts loop tls",
-    "services/account": "account lists",
+    "services/account": "account",
     "services/messaging": "accept checks handsets rows",
     "traceability": "*",
     "webhooks": "callbacks policy sender",
