@@ -195,6 +195,13 @@ async def boxed(
         await runtime.aclose()
 
 
+def end_idle(box: Box) -> None:
+    """Ends the worlds that are not used any more, as the server does now and then."""
+    assert box.runtime.idle is not None
+    for _ in box.runtime.idle.look():
+        pass
+
+
 async def turns(count: int = 5) -> None:
     """Lets the loop turn a few times."""
     for _ in range(count):

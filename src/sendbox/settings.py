@@ -143,7 +143,9 @@ class Option(NamedTuple):
         return f"sendbox_{self.field}"
 
 
-_PORT: Final = Numbers(0, 65535)
+#: The greatest number of a port.
+LAST_PORT: Final = 65_535
+_PORT: Final = Numbers(0, LAST_PORT)
 _FROM_ONE: Final = Numbers(1)
 _PATIENCE: Final = f"{Settings.patience:g}s"
 _ROWS: Final = (

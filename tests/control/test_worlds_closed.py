@@ -12,8 +12,8 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.operation import THEN
 from sendbox.runtime.bounds import Bounds
-from tests.box import KEY, WORLD, Box, Reading, boxed
-from tests.runtime.test_ending import look, swept
+from tests.box import KEY, WORLD, Box, Reading, boxed, end_idle
+from tests.runtime.test_ending import swept
 
 pytestmark = pytest.mark.asyncio
 #: What operations that read a world need.
@@ -161,7 +161,7 @@ async def test_a_world_that_ended_by_itself_is_not_kept() -> None:
     async with boxed(keep_closed=2, world_ttl=60.0, reading=reading) as box:
         await box.send()
         reading.passes(60)
-        look(box)
+        end_idle(box)
         assert (await box.get(WORLD)).json["error"] == "no_such_world"
 
 

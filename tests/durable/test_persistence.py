@@ -18,7 +18,7 @@ from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.policy import Outcome as Answered
 from sendbox.runtime.spool import Spooled
 from sendbox.runtime.teams import Token
-from tests.box import KEY, ORIGIN, WORLD, Box, Reading
+from tests.box import KEY, ORIGIN, WORLD, Box, Reading, end_idle
 from tests.durable.files import digest, has, killed, listed, stored
 from tests.interfaces.rest.calls import put, upload_url
 
@@ -307,6 +307,14 @@ async def test_a_list_has_open_and_stored_worlds_in_their_order(tmp_path: Path) 
         assert [world["id"] for world in rest] == ["test-3", "test-2", "test-1", "test-0"]
 
 
+async def end_unused(box: Box) -> None:
+    """Ends the worlds that nobody has used for --world-ttl."""
+    assert box.runtime.persistence is not None
+    if (sharing := box.runtime.persistence.sharing) is not None:
+        await sharing.claim_unused()
+    end_idle(box)
+
+
 async def test_a_world_that_nobody_uses_ends_in_the_store_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After --world-ttl, counted from its last commit."""
     async with stored(tmp_path / "a.db") as box:
@@ -314,12 +322,7 @@ async def test_a_world_that_nobody_uses_ends_in_the_store_too(tmp_path: Path, mo
     later = wall.now_ms() + 61_000
     monkeypatch.setattr(wall, "now_ms", lambda: later)
     async with stored(tmp_path / "a.db", world_ttl=60.0) as box:
-        assert box.runtime.idle is not None
-        assert box.runtime.persistence is not None
-        if (sharing := box.runtime.persistence.sharing) is not None:
-            await sharing.claim_unused()
-        for _ in box.runtime.idle.look():
-            pass
+        await end_unused(box)
         assert await listed(box) == []
         assert (KEY, "it ended after 1m without use; its key opens a new world") in box.log
     async with stored(tmp_path / "a.db") as box:
@@ -336,12 +339,7 @@ async def test_a_look_at_a_world_is_a_use_of_it(tmp_path: Path, monkeypatch: pyt
         await listed(box)
         await box.get(f"{WORLD}/messages")
     async with stored(tmp_path / "a.db", world_ttl=60.0) as box:
-        assert box.runtime.idle is not None
-        assert box.runtime.persistence is not None
-        if (sharing := box.runtime.persistence.sharing) is not None:
-            await sharing.claim_unused()
-        for _ in box.runtime.idle.look():
-            pass
+        await end_unused(box)
         assert [world["id"] for world in await listed(box)] == [KEY]
 
 

@@ -178,6 +178,14 @@ async def test_the_audit_and_the_refused_keys_are_those_of_all(address: str) -> 
         assert [key["key"][0] for key in refused[0]] == list("0123")
         assert refused[0] == refused[1]
         assert (await both.clients[0].get("/_sandbox/audit?last=x")).status_code == 400
+        both.sharing(1).close()
+        await both.servers[1].server.stop()
+        asking = asyncio.create_task(both.clients[0].get("/_sandbox/audit"))
+        await both.sharing(0).pause()
+        assert not asking.done()  # it is asked until its lease has ended
+        both.end_leases()
+        await both.sharing(0).renew()
+        assert [call["world"] for call in (await asking).json()["calls"]] == ["test-0", "test-2"]
         assert (await both.clients[0].get("/_sandbox/refused?shard=1")).status_code == 421
 
 

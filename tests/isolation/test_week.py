@@ -12,8 +12,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.box import Box, Reading, boxed
-from tests.runtime.test_ending import look, swept
+from tests.box import Box, Reading, boxed, end_idle
+from tests.runtime.test_ending import swept
 from tests.tiers import examples
 
 #: Jobs that run side by side, and the worlds that they open one after the other in the week.
@@ -73,7 +73,7 @@ async def test_a_week_of_a_company() -> None:
         left = len(box.runtime.worlds)
         assert left == sum(1 for turn in range(WORLDS) if turn % LEFT == 0) * (JOBS + 1)
         reading.passes(HOUR + 1)
-        look(box)
+        end_idle(box)
         await swept(box)
         gc.collect()
         alive = [name for name in map(_named, seen) if name is not None]

@@ -17,18 +17,11 @@ from sendbox.engine.durations import instant
 from sendbox.runtime.ending import CLOSED, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.slot import CloseReason
-from tests.box import KEY, WORLD, Box, Reading, boxed
+from tests.box import KEY, WORLD, Box, Reading, boxed, end_idle
 
 pytestmark = pytest.mark.asyncio
 HOUR = 3_600.0
 WHY = "it ended after 1h without use"
-
-
-def look(box: Box) -> None:
-    """Ends what is not used any more, as the server does now and then."""
-    assert box.runtime.idle is not None
-    for _ in box.runtime.idle.look():
-        pass
 
 
 async def swept(box: Box) -> None:
@@ -46,10 +39,10 @@ async def test_a_world_that_is_not_used_ends() -> None:
         await box.get(f"{WORLD}?then=0")
         world = weakref.ref(box.runtime.worlds[KEY].world)
         reading.passes(HOUR - 1)
-        look(box)
+        end_idle(box)
         assert KEY in box.runtime.worlds
         reading.passes(1)
-        look(box)
+        end_idle(box)
         assert KEY not in box.runtime.worlds
         assert box.log[-1] == (KEY, f"{WHY}; its key opens a new world")
         answer = await box.get(WORLD)
@@ -66,7 +59,7 @@ async def test_with_strict_keys_no_world_follows() -> None:
     async with boxed(reading=reading, world_ttl=HOUR, strict_keys=True) as box:
         await box.open()
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         assert box.log[-1] == (KEY, f"{WHY}; its key is denied until control opens it again")
 
 
@@ -76,7 +69,7 @@ async def test_the_first_answer_of_the_next_world_says_so() -> None:
     async with boxed(reading=reading, world_ttl=HOUR) as box:
         await box.send()
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         first, second = [
             await box.post("/v2/message", {"body": "Hi", "to": [{"phone_number": "420777000101"}]}, x_api_key=KEY)
             for _ in range(2)
@@ -97,7 +90,7 @@ async def test_a_sub_key_of_a_world_that_ended_is_told_so() -> None:
     async with boxed(reading=reading, world_ttl=HOUR) as box:
         await box.send()
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         assert (await box.get("/v1/credit", x_api_key=f"{KEY}~1")).status >= 400
         assert box.runtime.refused[-1].why == f"the world of this sub-key is gone: {WHY}"
 
@@ -121,7 +114,7 @@ async def test_what_is_a_use(path: str, uses: bool) -> None:
         reading.passes(HOUR - 1)
         assert (await box.get(path, x_api_key=KEY)).status < 500
         reading.passes(HOUR - 1)
-        look(box)
+        end_idle(box)
         assert (KEY in box.runtime.worlds) is uses
 
 
@@ -143,7 +136,7 @@ async def test_a_message_that_is_answered_at_once_is_a_use() -> None:
         message = b'{"body": "Hi", "to": [{"phone_number": "420777000101"}]}'
         assert box.app.answer_at_once(scope, message) is not None
         reading.passes(HOUR - 1)
-        look(box)
+        end_idle(box)
         assert KEY in box.runtime.worlds
 
 
@@ -156,7 +149,7 @@ async def test_a_stream_that_only_watches_is_not_a_use() -> None:
         while not box.runtime.worlds[KEY].streams:
             await asyncio.sleep(0)
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         assert KEY not in box.runtime.worlds
         assert (await watching).status == 200
 
@@ -178,7 +171,7 @@ async def test_a_world_with_something_due_lives_on(mode: str, due: str, lives: b
     async with boxed(scenario, reading=reading, world_ttl=HOUR, mode=mode, quiet=1e6) as box:
         await box.open()
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         assert (KEY in box.runtime.worlds) is lives
 
 
@@ -190,14 +183,14 @@ async def test_a_world_at_work_lives_on() -> None:
         hosted = box.runtime.worlds[KEY]
         ended = hosted.working = asyncio.get_running_loop().create_future()
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         hosted.working = None
         ended.set_result(None)
         token = hosted.request_began()
-        look(box)
+        end_idle(box)
         assert not hosted.gone
         hosted.request_ended(token)
-        look(box)
+        end_idle(box)
         assert hosted.gone
 
 
@@ -211,12 +204,12 @@ async def test_a_call_that_waits_is_a_use() -> None:
         while not hosted.waits:
             await asyncio.sleep(0)
         reading.passes(2 * HOUR)
-        look(box)
+        end_idle(box)
         assert not hosted.gone
         await box.delete(f"{WORLD}/outbox")
         assert ((await polling).json, hosted.waits) == ({"calls": []}, 0)
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         assert hosted.gone
 
 
@@ -284,7 +277,7 @@ async def test_memory_comes_back() -> None:
             await box.send(key=f"test-{number}")
         worlds = [weakref.ref(hosted.world) for hosted in box.runtime.worlds.values()]
         reading.passes(HOUR)
-        look(box)
+        end_idle(box)
         await swept(box)
         while any(world() is not None for world in worlds):
             await asyncio.sleep(0)

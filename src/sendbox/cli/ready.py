@@ -17,6 +17,7 @@ from sendbox.cli.outcome import NO, USAGE, Failure, one_line
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.kinds.masking import MASK
 from sendbox.runtime import wall
+from sendbox.settings import LAST_PORT
 
 #: Real seconds an answer may take, and between two questions.
 ANSWER_TIMEOUT: Final = 5.0
@@ -25,7 +26,7 @@ PAUSE: Final = 0.05
 
 @click.command()
 @URL
-@click.option("--port", type=WholeNumber(1, 65535), help="The sandbox of this machine at this port.")
+@click.option("--port", type=WholeNumber(1, LAST_PORT), help="The sandbox of this machine at this port.")
 @click.option("--tls", type=click.Choice(["self"]), help="The sandbox of this machine over https.")
 @click.option("--wait", **DURATION, default="0s", help="How long to try again.  [default: ask once]")
 def ready_command(url: str | None, port: int | None, tls: str | None, wait: int) -> None:

@@ -43,7 +43,7 @@ from sendbox.runtime.teams import Token
 from sendbox.runtime.worlds import BEGINS, Runtime
 from sendbox.server.listener import CannotListen, HttpServer
 from sendbox.server.loop import new_loop
-from sendbox.settings import OPTIONS, Settings
+from sendbox.settings import LAST_PORT, OPTIONS, Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -272,7 +272,7 @@ async def listen(
         if authority is not None:
             ca_port = options.ca_port
             if ca_port is None:
-                ca_port = settings.port + 1 if 0 < settings.port < 65535 else 0
+                ca_port = settings.port + 1 if 0 < settings.port < LAST_PORT else 0
             listening = ("host", "ca_port")
             second = HttpServer(_authority(authority), bind(settings.host), ca_port)
             closing.push_async_callback(second.stop)

@@ -45,8 +45,8 @@ from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
 from sendbox.runtime.slot import HostedWorld, Slice
-from sendbox.runtime.store.store import STORE_FAILED, StoredWorld
-from sendbox.runtime.worlds import BEGINS, MEMORY_FULL
+from sendbox.runtime.store.store import StoredWorld
+from sendbox.runtime.worlds import BEGINS
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
@@ -241,11 +241,9 @@ async def health(
     While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`; while the
     store cannot be written, 503 `store_failed` and `failed`.
     """
-    health, persistence = call.runtime.health(), call.runtime.persistence
-    if store and persistence is not None and persistence.failure is not None:
-        raise ControlError(503, STORE_FAILED, persistence.failure, **health)
-    if (full := call.runtime.full) is not None:
-        raise ControlError(503, MEMORY_FULL, full, **health)
+    health, problem = call.runtime.health(), call.runtime.health_problem(store=store)
+    if problem is not None:
+        raise ControlError(503, *problem, **health)
     return read(health, Health)
 
 

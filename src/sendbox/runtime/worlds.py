@@ -48,6 +48,7 @@ from sendbox.runtime.slot import (
     fresh_id,
     spread,
 )
+from sendbox.runtime.store.store import STORE_FAILED
 from sendbox.runtime.teams import AUDITED, AuditedCall, Token
 
 if TYPE_CHECKING:
@@ -684,11 +685,17 @@ class Runtime:
         full = None if self.bounds is None else self.bounds.full
         return None if full is None else f"{full.why}; {full.what_to_do}"
 
+    def health_problem(self, *, store: bool = True) -> tuple[str, str] | None:
+        """The code and the reason of what the health is refused for; `store`: also for one that cannot be written."""
+        if store and self.persistence is not None and self.persistence.failure is not None:
+            return STORE_FAILED, self.persistence.failure
+        return None if self.full is None else (MEMORY_FULL, self.full)
+
     def health(self) -> JsonObject:
         """The state of the server, and the values that identify it."""
-        failed = self.persistence is not None and self.persistence.failure is not None
+        error, _ = self.health_problem() or (None, "")
         return {
-            "status": "failed" if failed else "ok" if self.full is None else "full",
+            "status": {None: "ok", STORE_FAILED: "failed", MEMORY_FULL: "full"}[error],
             "version": __version__,
             "engine": ENGINE,
             "instance": self.instance,

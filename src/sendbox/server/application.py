@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sendbox.engine.texts import nearest
 from sendbox.runtime.store.sharing import MOVED, Elsewhere
 from sendbox.runtime.store.store import STORE_FAILED
-from sendbox.runtime.worlds import MEMORY_FULL, Runtime
+from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, has_wrong_host, heading_of
@@ -194,12 +194,11 @@ class HealthRoute(OpenRoute):
 
     def __init__(self, runtime: Runtime) -> None:
         async def check(_request: Request) -> Response:
-            health = runtime.health()
-            if runtime.persistence is not None and (why := runtime.persistence.failure) is not None:
-                return json_answer({"error": STORE_FAILED, "message": why, **health}, 503)
-            if (full := runtime.full) is None:
+            health, problem = runtime.health(), runtime.health_problem()
+            if problem is None:
                 return json_answer(health)
-            return json_answer({"error": MEMORY_FULL, "message": full, **health}, 503)
+            error, why = problem
+            return json_answer({"error": error, "message": why, **health}, 503)
 
         super().__init__(HEALTH, check, methods=["GET"])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
@@ -39,9 +39,6 @@ MOST_TRIES: Final = round(60 / PAUSE)
 _SAFE: Final = ("GET", "HEAD")
 #: Real seconds in which a process must be reached.
 REACH: Final = 2.0
-#: The path of a call that concerns the worlds of all processes.
-WORLDS: Final = "/_sandbox/worlds"
-_NOT_ALL: Final = "another process did not close its worlds: some may still be open; make the call again"
 _UNREACHED: Final = f"the process that has this world was not reached; it is given up {LEASE:g} s after its last sign"
 
 
@@ -101,9 +98,9 @@ class Handover:
         received = Received(receive)
         sent = header(scope["headers"], HOPS) or b"0"
         hops = int(sent) if sent.isdigit() else MOST_HOPS
-        combine = None if hops else COMBINED.get((scope["method"], scope["path"]))
-        if combine is not None and not _names_process(scope):
-            await self._serve_everywhere(scope, received, send, combine)
+        combined = None if hops or "shard" in _query(scope) else COMBINED.get((scope["method"], scope["path"]))
+        if combined is not None:
+            await self._serve_everywhere(scope, received, send, combined)
             return
         for _ in range(MOST_TRIES):
             received.rewind()
@@ -146,21 +143,24 @@ class Handover:
         """The client for calls to another process."""
         return self._runtime.senders.of(Callbacks.parse(urlsplit(address).netloc))
 
-    async def _serve_everywhere(self, scope: Scope, received: Received, send: Send, combine: Combine) -> None:
-        """Serves a call in all processes, and answers with what they have answered together."""
+    async def _serve_everywhere(self, scope: Scope, received: Received, send: Send, combined: Combined) -> None:
+        """Serves a call in all processes, and answers with what they have answered together.
+
+        The others come first: the worlds of a process that ends meanwhile are this one's then.
+        """
         try:
             elsewhere = await self._call_others(scope)
         except Exception:  # whatever another process did, or the store: it may not have done what was asked
-            await self._refuse(scope, _NOT_ALL)(scope, received, send)
+            await self._refuse(scope, combined.incomplete)(scope, received, send)
             return
         here = AsgiCall(scope["method"], "http", ("", None), "", "", ())
         await self._serve(scope, received, here.send)
         body = here.body
         if here.status == 200:
             if any(call.status != 200 for call in elsewhere):  # a refusal of all is that of this process too
-                await self._refuse(scope, _NOT_ALL)(scope, received, send)
+                await self._refuse(scope, combined.incomplete)(scope, received, send)
                 return
-            body = orjson.dumps(combine(scope, [orjson.loads(call.body) for call in (*elsewhere, here)]))
+            body = orjson.dumps(combined.combine(scope, [orjson.loads(call.body) for call in (*elsewhere, here)]))
         headers = [pair for pair in here.headers if pair[0] != b"content-length"]
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": here.status, "headers": headers})
@@ -186,6 +186,11 @@ class Handover:
         return None
 
 
+def _query(scope: Scope) -> dict[str, list[str]]:
+    """The arguments in the query of a call."""
+    return parse_qs(scope["query_string"].decode("latin-1"))
+
+
 def _add_closed(_scope: Scope, answers: list[JsonObject]) -> JsonObject:
     """How many worlds were closed in all processes."""
     return {"closed": sum(answer["closed"] for answer in answers)}
@@ -194,22 +199,25 @@ def _add_closed(_scope: Scope, answers: list[JsonObject]) -> JsonObject:
 def _merge(name: str, scope: Scope, answers: list[JsonObject]) -> JsonObject:
     """The rows of all processes in the order of their time; the newest of them where the call asks for the `last`."""
     rows = sorted((row for answer in answers for row in answer[name]), key=itemgetter("at"))
-    last = parse_qs(scope["query_string"].decode("latin-1")).get("last")
+    last = _query(scope).get("last")
     return {name: rows if last is None else rows[max(0, len(rows) - int(last[0])) :]}
 
 
-def _names_process(scope: Scope) -> bool:
-    """True if a call is for the process with a number (`--shard`)."""
-    return b"shard=" in scope["query_string"]
+class Combined(NamedTuple):
+    """A call that concerns all processes: `combine` makes one answer of theirs, else the refusal is `incomplete`."""
+
+    combine: Callable[[Scope, list[JsonObject]], JsonObject]
+    incomplete: str
 
 
-#: Makes one answer of those of all processes.
-Combine = Callable[[Scope, list[JsonObject]], JsonObject]
+_NOT_ASKED: Final = "another process could not be asked: its rows are missing; make the call again"
 #: The calls that concern all processes.
-COMBINED: Final[Mapping[tuple[str, str], Combine]] = {
-    ("DELETE", "/_sandbox/worlds"): _add_closed,
-    ("GET", "/_sandbox/audit"): partial(_merge, "calls"),
-    ("GET", "/_sandbox/refused"): partial(_merge, "refused"),
+COMBINED: Final[Mapping[tuple[str, str], Combined]] = {
+    ("DELETE", "/_sandbox/worlds"): Combined(
+        _add_closed, "another process did not close its worlds: some may still be open; make the call again"
+    ),
+    ("GET", "/_sandbox/audit"): Combined(partial(_merge, "calls"), _NOT_ASKED),
+    ("GET", "/_sandbox/refused"): Combined(partial(_merge, "refused"), _NOT_ASKED),
 }
 
 

@@ -27,6 +27,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.server.application import Application
 from sendbox.server.wire import WIRE, JoiningTransport, Line, encode_answer, wait_for_disconnect
 from sendbox.services.http.exchange import Answer
+from sendbox.settings import LAST_PORT
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300
@@ -40,8 +41,6 @@ HEAD: Final = 64 * 1024
 END_TIMEOUT: Final = 1.0
 #: Seconds that an idle connection has for its next request when the server stops.
 LINGER: Final = 0.25
-#: The greatest number of a port.
-LAST_PORT: Final = 65_535
 #: Turns of the loop in which closed transports report their end, and requests that listen for it end; and in which
 #: connections are accepted, and what they have sent is read.
 TURNS: Final = 5
@@ -450,7 +449,8 @@ class HttpServer:
         asyncio's own server (3.11) leaves a connection open that is being accepted while it is closed, so it stops to
         accept some turns before.
         """
-        loop, sockets = asyncio.get_running_loop(), [each for listener in server.servers for each in listener.sockets]
+        loop = asyncio.get_running_loop()
+        sockets = [accepting for listener in server.servers for accepting in listener.sockets]
         with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
             removed = [loop.remove_reader(accepting) for accepting in sockets]
             if any(removed):

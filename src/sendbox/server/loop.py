@@ -40,19 +40,19 @@ def new_loop(kind: Kind = "auto") -> asyncio.AbstractEventLoop:
             if kind == "uvloop":
                 raise ImportError("uvloop is not installed: install it, or choose 'auto' or 'asyncio'") from None
         else:
-            return _ending(uvloop.Loop)()
+            return _closing_loop(uvloop.Loop)()
     return SteadyLoop()
 
 
 @functools.cache
-def _ending(kind: type[uvloop.Loop]) -> type[uvloop.Loop]:
+def _closing_loop(kind: type[uvloop.Loop]) -> type[uvloop.Loop]:
     """A class of uvloop's loops that close whatever is open.
 
     uvloop warns of each connection that is still open, and closes it then. Where warnings are errors the warning is
     raised in between, and uvloop would wait for that connection without end.
     """
 
-    class EndingLoop(kind):  # type: ignore[misc, valid-type]  # a base that is known when it runs
+    class ClosingLoop(kind):  # type: ignore[misc, valid-type]  # a base that is known when it runs
         """Closes its connections before it waits for them."""
 
         def close(self) -> None:
@@ -61,4 +61,4 @@ def _ending(kind: type[uvloop.Loop]) -> type[uvloop.Loop]:
                 warnings.simplefilter("ignore", ResourceWarning)
                 super().close()
 
-    return EndingLoop
+    return ClosingLoop

@@ -19,7 +19,7 @@ from sendbox.runtime.slot import HostedWorld
 from sendbox.runtime.store.store import Change, Facts, Part, StoredWorld
 
 #: Milliseconds after its last commit in which a world is not written again only because it was used.
-USE: Final = 1_000
+USE_INTERVAL: Final = 1_000
 
 
 class _Written(Struct, eq=False):
@@ -169,7 +169,7 @@ class Drafts:
 def _is_used(hosted: HostedWorld, written: _Written) -> bool:
     """True if a world was used since its last commit, and some time after that."""
     row = written.row
-    return hosted.used != written.used and row is not None and wall.now_ms() - row.used >= USE
+    return hosted.used != written.used and row is not None and wall.now_ms() - row.used >= USE_INTERVAL
 
 
 def _mark(hosted: HostedWorld) -> object:

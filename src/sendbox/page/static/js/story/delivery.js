@@ -21,6 +21,16 @@ export const short = ({ event, result, phone, from, body, ...rest }) =>
 /** Where a webhook goes; the built-in receiver has a name of its own. */
 export const receiver = ({ target, method }) => (target === "hook" ? "the built-in receiver" : h("bdi", cut(`${method} ${target}`, 300)));
 
+/** Names, each with how many equal ones come before it: a webhook that a rule repeated has the id of the first. */
+export function distinct(names) {
+  const counts = new Map();
+  return names.map((name) => {
+    const before = counts.get(name) ?? 0;
+    counts.set(name, before + 1);
+    return `${name} ${before}`;
+  });
+}
+
 class Delivery extends View {
   static kinds = ["delivery", "try", "webhook_fault", "control", "clock"];
 

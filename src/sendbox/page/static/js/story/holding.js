@@ -5,13 +5,10 @@ import { text } from "../parts.js";
 import { viewOf } from "../route.js";
 import { View, act } from "../view.js";
 import { count, time } from "../words.js";
-import { receiver, short } from "./delivery.js";
+import { distinct, receiver, short } from "./delivery.js";
 
 /** What can be held, and the field that says which. */
 const KINDS = { all: "All webhooks", phone: "Those about a phone", target: "Those to an address" };
-
-/** Names of webhooks by their ids: one that a rule repeated has the id of the first. */
-const named = (ids) => ids.map((id, place) => `${id} ${ids.slice(0, place).filter((other) => other === id).length}`);
 
 class Holding extends View {
   static kinds = ["delivery", "try", "control"];
@@ -24,9 +21,9 @@ class Holding extends View {
       this.world.get("holds"), this.world.get("deliveries", { state: "held", form: "short" }),
     ]);
     // what the person has put in order stays so, and what came since follows
-    const names = named(held);
+    const names = distinct(held);
     this.#order = [...this.#order.filter((name) => names.includes(name)), ...names.filter((name) => !this.#order.includes(name))];
-    const shown = named(deliveries.map(({ id }) => id));
+    const shown = distinct(deliveries.map(({ id }) => id));
     return { holds, byName: new Map(deliveries.map((delivery, index) => [shown[index], delivery])) };
   }
 

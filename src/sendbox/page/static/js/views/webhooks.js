@@ -5,22 +5,17 @@ import { icon } from "../icons.js";
 import { STATES } from "../list/grammar.js";
 import { OF, panel, pageOf } from "../list/panel.js";
 import { go, viewOf } from "../route.js";
-import { receiver, short } from "../story/delivery.js";
+import { distinct, receiver, short } from "../story/delivery.js";
 import "../story/holding.js";
 import "../story/hook.js";
 import { ended, isFailed, stateOf } from "../story/tries.js";
 import { View } from "../view.js";
 import { count, cut, time } from "../words.js";
 
-/** The webhooks of a page, each with a key of its own: a repeated one has the id of the first, which may be on another page. */
+/** The webhooks of a page, each with a key of its own: the first one with the id of a repeated one may be on another page. */
 function numbered(deliveries) {
-  const met = new Map();
-  return deliveries.map((delivery) => {
-    const name = `${delivery.id} ${delivery.at}`;
-    const number = met.get(name) ?? 0;
-    met.set(name, number + 1);
-    return { ...delivery, key: `${name} ${number}` };
-  });
+  const keys = distinct(deliveries.map(({ id, at }) => `${id} ${at}`));
+  return deliveries.map((delivery, place) => ({ ...delivery, key: keys[place] }));
 }
 
 const COLUMNS = [
