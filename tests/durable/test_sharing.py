@@ -370,14 +370,20 @@ async def test_other_rules_are_of_another_process(address: str, monkeypatch: pyt
         assert len((await both.get(1, f"{WORLD}/messages"))["messages"]) == 1
 
 
-async def test_a_closing_that_fails_says_so(address: str) -> None:
+async def test_a_call_of_all_processes_that_fails_says_so(address: str) -> None:
     """Where another process, or the database, does not do its part."""
     async with pair(address) as both:
         await both.send(0)
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("ALTER TABLE sendbox.owners RENAME TO lost")
-        refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
-        assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+        for method, path, words in (
+            ("DELETE", "/_sandbox/worlds?prefix=test-", "some may still be open"),
+            ("GET", "/_sandbox/audit", "its rows are missing"),
+            ("GET", "/_sandbox/refused", "its rows are missing"),
+        ):
+            refusal = await both.clients[1].request(method, path)
+            assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+            assert words in refusal.json()["message"]
 
 
 async def test_a_closing_that_another_process_refuses(address: str) -> None:
@@ -391,6 +397,7 @@ async def test_a_closing_that_another_process_refuses(address: str) -> None:
             pass
         refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
         assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+        assert "some may still be open" in refusal.json()["message"]
         assert both.owned(0) == [KEY]
 
 
