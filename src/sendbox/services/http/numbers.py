@@ -17,7 +17,6 @@ from sendbox.engine.remarks import Advice
 from sendbox.engine.texts import regex
 from sendbox.services.advice import NUMBER_CONVERTED, NUMBER_DOUBTFUL, NUMBER_INVALID, advise
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -63,14 +62,14 @@ _DEEP: Final = 6
 def addressee(world: World, body: bytes, query: bytes) -> str:
     """The number in international form, as written if it has none, "" if body and query name no number."""
     raw = _in(_fields(body)) or _in(_fields(query))
-    return normalize(raw, account_of(world).country) or raw
+    return notation.normalize(raw, account_of(world).country) or raw
 
 
 def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
     """Every number that a call names, in international form."""
     country = account_of(world).country
     named = (*_all(_fields(record.body)), *_all(_fields(record.query)))
-    return tuple(dict.fromkeys(normalize(raw, country) or raw for raw in named))
+    return tuple(dict.fromkeys(notation.normalize(raw, country) or raw for raw in named))
 
 
 def tags_of(record: RequestRecord) -> list[str]:

@@ -26,7 +26,6 @@ from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.numbers import notation
 from sendbox.services.numbers.countries import codes
-from sendbox.services.numbers.notation import normalize
 from sendbox.services.partner.records import (
     EVENTS,
     NUMBER,
@@ -296,9 +295,9 @@ class Partner(Part):
 
     def number_of(self, phone_number: str, signup: Signup | None = None) -> BusinessNumber | None:
         """The business number with this phone number, None if there is none or another client has it."""
-        wanted_number = normalize(phone_number, self._account.country)
+        normalized = notation.normalize(phone_number, self._account.country)
         for number in self.numbers.values():
-            if number.phone_number == wanted_number and self._owns(signup, self.accounts[number.account_id]):
+            if number.phone_number == normalized and self._owns(signup, self.accounts[number.account_id]):
                 return number
         return None
 
@@ -310,10 +309,10 @@ class Partner(Part):
 
     def verify(self, phone_number: str, code: str | None, signup: Signup | None) -> None:
         """Sends a number's verification code again, or the one given (§4.3, A41). Raises `Failure`."""
-        wanted_number = normalize(phone_number, self._account.country)
+        normalized = notation.normalize(phone_number, self._account.country)
         for pending in self.signups.values():
             reached = signup is None or pending is signup
-            if reached and pending.code is not None and not pending.ended and pending.phone_number == wanted_number:
+            if reached and pending.code is not None and not pending.ended and pending.phone_number == normalized:
                 pending.code = self._code_to(pending.phone_number or "", code)
                 return
         self._code_to(self._known(phone_number, signup).phone_number, code)

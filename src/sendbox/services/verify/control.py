@@ -12,7 +12,6 @@ from sendbox.control.reading import map_in_slices, newest, select, wait_for
 from sendbox.engine.answer import Answer
 from sendbox.engine.world import World
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import Code, account_of
 from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
 from sendbox.services.verify.verify import Verify
@@ -52,7 +51,7 @@ def _sessions(world: World, phone: str | None) -> list[Session]:
     sessions = verify.sessions_of(phone)
     if not sessions and (wrong := notation.number_problem(phone)) is not None:
         raise ControlError(400, "bad_argument", f'"{phone}" {wrong}')
-    return list(sessions or verify.sessions_of(normalize(phone, account_of(world).country) or phone))
+    return list(sessions or verify.sessions_of(notation.normalize(phone, account_of(world).country) or phone))
 
 
 async def open_codes(world: World, most: int) -> list[object]:

@@ -35,7 +35,6 @@ from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.messaging.views import body_of, channel_of, message_short, message_view, sender_of
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.notation import normalize
 from sendbox.services.ports import account_of
 
 T = TypeVar("T")
@@ -152,7 +151,7 @@ def number_of(world: World, text: str) -> str:
     """
     wrong = notation.number_problem(text)
     if wrong is None:
-        return normalize(text, account_of(world).country) or text
+        return notation.normalize(text, account_of(world).country) or text
     if Messaging.of(world).phones.messages_of(text):
         return text
     raise ControlError(400, "bad_argument", f'"{text}" {wrong}')

@@ -22,7 +22,6 @@ from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, US
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers import notation
-from sendbox.services.numbers.notation import normalize
 
 #: Results after which a phone can answer.
 _ARRIVED: Final = ("delivered", "seen")
@@ -73,7 +72,7 @@ def inbound(node: Node, linter: Linter) -> None:
     """A phone that writes has the channel, and the number that it writes to is the account's."""
     parts = node.entries()
     channel, phone = str(parts["channel"].value), str(parts["from"].value)
-    number = normalize(phone, linter.country) or phone
+    number = notation.normalize(phone, linter.country) or phone
     spec = _handset(number, linter.blueprint.compiled["phones"])
     if spec is not None and spec.channels is not None and channel not in spec.channels:
         message = f"{show(parts['from'].value)} has no {channel}, by its entry in phones"
