@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.runtime import wall
 from tests.box import KEY, WORLD, Box, boxed
 from tests.runtime.scenes import fill
 
@@ -18,18 +19,20 @@ ROW = "/v1/messages?date=2026-03-01"
 
 
 async def counted(act: Callable[[], Awaitable[object]]) -> int:
-    """How many functions are called meanwhile."""
-    count = 0
+    """How many functions are called meanwhile; the machine's clock stands, or a busy machine would add pauses."""
+    count, reading = 0, wall.monotonic_ns()
 
     def note(_frame: object, event: str, _argument: object) -> None:
         nonlocal count
         count += event in ("call", "c_call")
 
-    sys.setprofile(note)
-    try:
-        await act()
-    finally:
-        sys.setprofile(None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wall, "monotonic_ns", lambda: reading)
+        sys.setprofile(note)
+        try:
+            await act()
+        finally:
+            sys.setprofile(None)
     return count
 
 
