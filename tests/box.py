@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import orjson
+import pytest
 
 from sendbox import app as served  # `SERVED` is looked up in it: a proof switches a part off
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
+from sendbox.runtime.slot import Slice
 from sendbox.runtime.store.store import Store
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.server.application import Application
@@ -200,6 +203,24 @@ def end_idle(box: Box) -> None:
     assert box.runtime.idle is not None
     for _ in box.runtime.idle.look():
         pass
+
+
+async def count_calls(act: Callable[[], Awaitable[object]]) -> int:
+    """How many functions are called meanwhile. Work in slices pauses nowhere: a busy machine would add its pauses."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Slice, "over", False)
+        sys.setprofile(note)
+        try:
+            await act()
+        finally:
+            sys.setprofile(None)
+    return count
 
 
 async def turns(count: int = 5) -> None:

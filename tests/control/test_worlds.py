@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from sendbox import __version__
 from sendbox.engine import ENGINE
 from sendbox.engine.draws import Chooser
 from sendbox.scenario.keys import texts
-from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed
+from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed, count_calls
 from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
@@ -280,18 +279,7 @@ async def test_a_page_of_worlds_is_found_without_a_look_at_all() -> None:
     """The newest, and the next page, take as many calls however many worlds are open."""
 
     async def calls(box: Box, query: str) -> int:
-        count = 0
-
-        def counted(_frame: object, event: str, _argument: object) -> None:
-            nonlocal count
-            count += event in ("call", "c_call")
-
-        sys.setprofile(counted)
-        try:
-            await box.get(f"/_sandbox/worlds?{query}")
-        finally:
-            sys.setprofile(None)
-        return count
+        return await count_calls(lambda: box.get(f"/_sandbox/worlds?{query}"))
 
     async with boxed() as box:
         taken = []

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from sendbox.runtime import wall
-from tests.box import KEY, WORLD, Box, boxed
+from tests.box import KEY, WORLD, Box, boxed, count_calls
 from tests.runtime.scenes import fill
 
 pytestmark = pytest.mark.asyncio
 
 FEW, MANY = 200, 4_000
 ROW = "/v1/messages?date=2026-03-01"
-
-
-async def counted(act: Callable[[], Awaitable[object]]) -> int:
-    """How many functions are called meanwhile; the machine's clock stands, or a busy machine would add pauses."""
-    count, reading = 0, wall.monotonic_ns()
-
-    def note(_frame: object, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wall, "monotonic_ns", lambda: reading)
-        sys.setprofile(note)
-        try:
-            await act()
-        finally:
-            sys.setprofile(None)
-    return count
 
 
 def acts(box: Box) -> dict[str, Callable[[], Awaitable[object]]]:
@@ -70,6 +50,6 @@ async def test_a_call_does_the_same_in_a_world_that_has_much(settings: dict[str,
             await box.advance("1h")
             for act in acts(box).values():  # what is made at the first time
                 await act()
-            taken.append({name: await counted(act) for name, act in acts(box).items()})
+            taken.append({name: await count_calls(act) for name, act in acts(box).items()})
     few, many = taken
     assert {name: (few[name], many[name]) for name in few if many[name] > 1.1 * few[name]} == {}
